@@ -24,7 +24,8 @@ from benchmarks.extinction import extinguish
 from benchmarks.kept import CACHE, code_of, stamp
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import CVODE, Advance
+from combred.chemistry.reactor import CVODE
+from combred.chemistry.stepper import Advance
 from combred.experiments.counterflow.cantera_flame import CounterflowCase
 from combred.experiments.counterflow.errors import Curve, compare, of_flame
 from combred.experiments.counterflow.flame import CounterflowMarch, burn, start

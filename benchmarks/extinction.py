@@ -11,7 +11,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.config.fields import require
 from combred.experiments.counterflow.cantera_flame import (
     STEP,

@@ -26,7 +26,7 @@ from benchmarks.kept import stamp
 from benchmarks.solvers.build import MissingError
 from benchmarks.work_precision import MARKERS, solver
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance, advance_each
+from combred.chemistry.stepper import Advance, advance_each
 from combred.experiments.ignition.rollout import Rollout
 from combred.files.records import write_json
 from combred.native.solver.library import Integrator

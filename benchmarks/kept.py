@@ -51,7 +51,8 @@ STEP = tuple(
         "training_range", "thermo", "kinetics", "rate_numbers",
     )
 )  # fmt: skip
-OF_NETWORK = tuple(f"combred.native.{name}" for name in ("generator", "quasi_steady", "state_only"))
+OF_NETWORK = "combred.surrogate.library.generator"
+NETWORK_SOURCE = ROOT / "combred/surrogate/library/source"
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)  # or a literal
 
 
@@ -130,9 +131,8 @@ def _solver(name: str) -> list[str]:
 
 @cache
 def _networks() -> list[str]:
-    folders = (SOURCE / part for part in ("network", "quasi_steady", "state_only"))
-    rooms = (*OF_NETWORK, *STEP, *OF_SOLVER)
-    return [*_modules([*OF_NETWORK, *STEP], rooms), *_sources(*folders)]
+    rooms = ("combred.surrogate.library", *STEP, *OF_SOLVER)
+    return [*_modules([OF_NETWORK, *STEP], rooms), *_sources(*sorted(NETWORK_SOURCE.iterdir()))]
 
 
 @cache

@@ -34,7 +34,8 @@ import combred
 from benchmarks.command_line import MECHANISM, general_models
 from combred import native
 from combred.experiments.ignition import rollout as ignition
-from combred.native.openfoam import HEAD, THERMOPHYSICAL, write_mechanism
+from combred.native.openfoam.case import THERMOPHYSICAL, write_mechanism
+from combred.native.openfoam.files import HEAD
 from combred.native.solver import generate as generate_solver
 from combred.validation import timing
 

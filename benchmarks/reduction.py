@@ -34,10 +34,10 @@ from combred.experiments.ignition import cases as ignition_cases
 from combred.experiments.ignition import errors as ignition_errors
 from combred.files.records import digest, read_json, strict, write_json
 from combred.native import fastest
+from combred.pipeline.assembly import load_data, load_first
 from combred.pipeline.command import prepare
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
-from combred.pipeline.stored import load_data, load_first
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
 from combred.reduction import Merge, Units

@@ -48,10 +48,12 @@ from combred.check import check_mechanism, find_conditions, ignitions, states
 from combred.check.checking import RECORD
 from combred.check.verdict import size_of
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import CVODE, Advance, advance_each
+from combred.chemistry.reactor import CVODE
+from combred.chemistry.stepper import Advance, advance_each
 from combred.files.records import write_json
 from combred.native.builder import build
-from combred.native.interface import Library, Options, Report
+from combred.native.interface import Options, Report
+from combred.native.library import Library
 from combred.native.solver import Solver, generate
 from combred.native.solver.layout import lay_out, pattern
 from combred.processes.threads import one_thread

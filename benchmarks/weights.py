@@ -31,7 +31,8 @@ from torch import nn
 from benchmarks.command_line import MECHANISM, words
 from benchmarks.kept import NETWORKS, stamp
 from combred import config
-from combred.chemistry.reactor import CVODE, Advance
+from combred.chemistry.reactor import CVODE
+from combred.chemistry.stepper import Advance
 from combred.config.reduction import REDUCTIONS
 from combred.experiments.ignition import cases as ignition_cases
 from combred.experiments.ignition import errors as ignition_errors
@@ -43,13 +44,13 @@ from combred.experiments.premixed.grid import FlameCase
 from combred.experiments.storage import read_runs
 from combred.files.records import read_json, strict, write_json
 from combred.native import fastest
-from combred.native.generator import is_compiled
 from combred.native.solver import Solver
+from combred.pipeline.assembly import load_data, load_surrogates
 from combred.pipeline.command import execute, prepare
 from combred.pipeline.run import Run
-from combred.pipeline.stored import load_data, load_surrogates
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
+from combred.surrogate.library.generator import is_compiled
 from combred.surrogate.network import Network
 from combred.surrogate.surrogate import Surrogate
 from combred.validation.timing import machine, time_per_state

@@ -52,7 +52,8 @@ from benchmarks.solvers.library import CVODE as GeneratedCVODE
 from benchmarks.solvers.library import Counts, Implicit
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.reactor import CVODE, Advance, advance_each
+from combred.chemistry.reactor import CVODE
+from combred.chemistry.stepper import Advance, advance_each
 from combred.files.records import write_json
 from combred.native import NativeSurrogate
 from combred.native.solver import Solver

@@ -12,8 +12,8 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.phase import content_hash
-from combred.chemistry.reactor import Advance
 from combred.chemistry.states import require_real
+from combred.chemistry.stepper import Advance
 
 CLOSE = 1e-9  # relative difference of two times that are the same
 COMPARED = (300.0, 1e3), (900.0, 1e5), (2100.0, 3e6), (3500.0, 1e8)  # K, Pa, of `_agree`

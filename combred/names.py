@@ -34,8 +34,8 @@ def needing_train(what: str) -> Iterator[None]:
 
 def loader(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of a package. homes: public name -> where it is defined, "module" or
-    "module:attribute", under the package. An unknown name raises AttributeError with the nearest
-    one, a missing package PackageMissing."""
+    "module:attribute", under `combred`. An unknown name raises AttributeError with the nearest one,
+    a missing package PackageMissing."""
 
     def __getattr__(name: str) -> Any:
         if name not in homes:
@@ -45,7 +45,7 @@ def loader(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         module, _, attribute = homes[name].partition(":")
         with needing_train(f"{package}.{name}"):
-            home = importlib.import_module(f"{package}.{module}")
+            home = importlib.import_module(f"combred.{module}")
         return getattr(home, attribute) if attribute else home
 
     return __getattr__

@@ -17,8 +17,8 @@ from combred.chemistry.states import states_of
 from combred.chemistry.stepper import Solution
 from combred.native import builder, exporter
 from combred.native.compilers import FLAGS, find_compiler
-from combred.native.generator import SOURCE
 from combred.native.solver import library as solver_library
+from combred.native.solver.generator import SOURCE
 
 # The compilers by name, None where there is none.
 ZIG = f"{sys.executable} -m ziglang c++"

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import cantera as ct
 
+from combred.libraries import LIBRARY, load, names_mechanism
 from combred.native.damage import is_sealed
-from combred.native.exporter import LIBRARY, SOLVER_LIBRARY
-from combred.native.library import NativeSurrogate, load
-from combred.surrogate.shipped import STAGE, models
-from combred.surrogate.shipped import load as load_network
+from combred.native.exporter import SOLVER_LIBRARY
 
 
 def describe(what: str) -> dict[str, str]:
@@ -23,8 +21,7 @@ def describe(what: str) -> dict[str, str]:
         with path.open("rb") as file:
             if file.read(4) == b"\x7fELF":
                 return _library(path)
-    stages = os.path.isdir(path) and any(map(STAGE.fullmatch, os.listdir(path)))
-    if what in models() or path.suffix == ".safetensors" or stages:
+    if not names_mechanism(what) and _is_network(path):
         return _network(what)
     for folder in (path, path / "constant"):  # of a case of OpenFOAM
         for library in (LIBRARY, SOLVER_LIBRARY):
@@ -33,16 +30,24 @@ def describe(what: str) -> dict[str, str]:
     return {}
 
 
+def _is_network(path: Path) -> bool:
+    from combred.surrogate.shipped import STAGE, models
+
+    stages = os.path.isdir(path) and any(map(STAGE.fullmatch, os.listdir(path)))
+    return str(path) in models() or path.suffix == ".safetensors" or stages
+
+
 def _library(path: Path) -> dict[str, str]:
     one = load(path)
     library = one.library
     sealed = "yes, by its checksum" if is_sealed(path) else "it has no checksum (stripped)"
     found = {"library": "a stiff solver", "whole": sealed}
-    if isinstance(one, NativeSurrogate):
+    if library.digest:
         network = library.card.get("network", {})
         weights = f" of {network['weights']:,} weights" if network else ""
         found |= {"library": f"a network{weights}, and the stiff solver behind it"}
-        found |= _ranges(one.ranges["T"], one.ranges["p"], one.dt_range)
+        T, p = (library.range_of("range", column) for column in (0, 1))
+        found |= _ranges(T, p, library.range_of("dt_range"))
         found |= {"digest": library.digest}
     name = library.card.get("mechanism", "its name is not told")
     return found | {
@@ -54,7 +59,9 @@ def _library(path: Path) -> dict[str, str]:
 
 
 def _network(what: str) -> dict[str, str]:
-    surrogate = load_network(what)
+    from combred.surrogate.shipped import load
+
+    surrogate = load(what)  # needs torch, as what follows
     from combred.surrogate.card import training_range
     from combred.surrogate.storage import content_digest
 

@@ -96,6 +96,6 @@ def _of_air(mechanism: Mechanism, molecule: dict[str, int]) -> str:
         rest = sorted(rest, key=lambda name: atoms[name] != OXYGEN)
         raise ValueError(
             f"{mechanism.name} has no {'O2' if molecule == OXYGEN else 'N2'}: name an oxidizer"
-            + f", as in {rest[0]}:1" * bool(rest)
+            + (f", as in {rest[0]}:1" if rest else "")
         )
     return found[0]

@@ -1,45 +1,16 @@
 """Reference chemistry: the adiabatic reactor at constant pressure, integrated by CVODE.
 
-Takes a `Mechanism`, states and a time step dt; gives the states dt later. `Advance` is the
-interface between chemistry and all that tests or uses it: `CVODE` is one, a surrogate is one.
+Takes a `Mechanism`, states and a time step dt; gives the states dt later, as an `Advance`.
 """
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.states import (
-    Real,
-    is_state,
-    require_columns,
-    states_of,
-    steps_of,
-)
+from combred.chemistry.states import Real, Rows, is_state, require_columns, states_of, steps_of
 from combred.chemistry.stepper import Solution, require_advanced
-
-
-class Advance(Protocol):
-    """Chemistry over a time step dt, at constant pressure and enthalpy."""
-
-    def advance(
-        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p (n,) [Pa], Y (n, n_species),
-        dt [s] later: one positive time step for all, or one for each state (n,). Raises ValueError
-        for other arrays (`states_of`), another dt (`steps_of`), and where rows are no states or
-        cannot be advanced (`require_advanced`)."""
-        ...
-
-
-def advance_each(
-    solver: Advance, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: Real
-) -> tuple[np.ndarray, np.ndarray]:
-    """As `Advance.advance`; a row that cannot be advanced is NaN where the solver tells which it
-    is (`Stepper.attempt`): one that fails does not stop the others."""
-    attempt = getattr(solver, "attempt", None)
-    return attempt(T, p, Y, dt).or_nan() if attempt else solver.advance(T, p, Y, dt)
 
 
 class IntegrationError(RuntimeError):
@@ -142,9 +113,7 @@ class CVODE:
         self.mechanism = mechanism
         self.reactor = Reactor(mechanism, rtol, atol)
 
-    def advance(
-        self, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def advance(self, T: Rows, p: Real, Y: Rows, dt: Real) -> tuple[Rows, Rows]:
         """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p [Pa], Y (n, n_species), dt
         [s] later; p and dt: one for all, or (n,). Raises ValueError for other arrays, for a dt that
         is not positive and finite, and where rows are no states or CVODE fails."""
@@ -152,7 +121,7 @@ class CVODE:
         require_advanced(found, lambda _: "CVODE fails: take a shorter dt")
         return found.T, found.Y
 
-    def attempt(self, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real) -> Solution:
+    def attempt(self, T: Rows, p: Real, Y: Rows, dt: Real) -> Solution:
         """As `advance`, for those who judge: a row that is no state, or where CVODE fails, is as it
         was, with an infinite error; other errors and all steps are 0, for they are not known."""
         state = states_of(T, p, Y)

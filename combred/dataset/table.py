@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.states import OFF_SUM
 from combred.config.fields import shown
 from combred.dataset.schema import CHUNK, FLAMES, FORMAT, UNITS, USUAL, Block, StateFileError
 from combred.files.hdf5 import UNREADABLE, opened
@@ -69,7 +70,7 @@ class StateTable:
 
     def read(self, start: int, stop: int) -> Block:
         """The rows [start, stop). Raises StateFileError where the file is damaged, or where a value
-        is not physical: not finite, T, p or dt <= 0, Y < -1e-9 or > 1 + 1e-6."""
+        is not physical: not finite, T, p or dt <= 0, Y < -1e-9, or the sum of Y off 1 by 1e-3."""
         try:
             with opened(self.path) as file:
                 block = Block(**{name: file[name][start:stop] for name in UNITS})
@@ -81,16 +82,16 @@ class StateTable:
         for name, column in block.columns().items():
             bad = ~np.isfinite(column)
             if name.startswith("Y"):
-                bad |= (column < -1e-9) | (column > 1.0 + 1e-6)
+                bad |= (column < -1e-9) | (np.abs(column.sum(1, keepdims=True) - 1.0) >= OFF_SUM)
             elif name[0] in "Tpd":
                 bad |= column <= 0
             if bad.any():
                 row = start + int(np.argwhere(bad)[0, 0])
                 raise StateFileError(
                     f"{self.path}: {name} of row {row} is not physical (not finite, below zero, or "
-                    f"a mass fraction above 1), one of {int(bad.sum())} such values in rows "
-                    f"{start} to {stop}. Remove these rows, or move the file away and sample its "
-                    "states again."
+                    f"mass fractions whose sum is not 1), one of {int(bad.sum())} such values in "
+                    f"rows {start} to {stop}. Remove these rows, or move the file away and sample "
+                    "its states again."
                 )
         return block
 
@@ -152,10 +153,12 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
         raise StateFileError(
             f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
             f"format: {attributes.get('format')}; datasets missing: {', '.join(missing) or 'none'})"
-            f". Formats 1 and 2 are of combred 0.1 and 0.2, with one dt for all rows. {AGAIN} "
-            "States of your own follow the schema in combred/dataset/schema.py."
+            ". Formats 1 and 2 are of combred 0.1 and 0.2, with one dt for all rows: "
+            "sample the states again. States of your own follow the schema in "
+            "combred/dataset/schema.py."
         )
-    _require_of(mechanism, path, attributes, shapes)
+    _require_whole(path, attributes, shapes)
+    _require_mechanism(path, attributes, shapes, mechanism)
     kinds, whole = attributes["samplers"], samplers.dtype.kind in "biu"
     if np.ndim(kinds) != 1 or not whole or not 0 <= samplers.min() <= samplers.max() < len(kinds):
         raise StateFileError(
@@ -169,13 +172,12 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
     return table
 
 
-def _require_of(mechanism: Mechanism, path: Path, attributes: dict, shapes: dict) -> None:
-    """StateFileError unless a file has rows, all of them, of a mechanism; shapes: of its
-    datasets."""
+def _require_whole(path: Path, attributes: dict, shapes: dict[str, tuple[int, ...]]) -> None:
+    """StateFileError where a file is not finished, or has not the rows that it should have."""
     for name in ("mechanism", "mechanism_sha256", "samplers", "rows"):  # the last is written last
         if name not in attributes:
             raise StateFileError(f"{path} is not finished: it has no attribute {name}. {AGAIN}")
-    rows, known = attributes["rows"], str(attributes["mechanism_sha256"])
+    rows = attributes["rows"]
     if not isinstance(rows, np.integer) or any(shape[:1] != (rows,) for shape in shapes.values()):
         raise StateFileError(
             f"{path} should have {shown(rows)} rows, but its datasets have the shapes {shapes}. "
@@ -186,10 +188,17 @@ def _require_of(mechanism: Mechanism, path: Path, attributes: dict, shapes: dict
             f"{path} has no labelled rows: none of its states could be integrated. Sample other "
             "ranges of T0, p, phi or dt."
         )
-    if known != mechanism.sha256:
+
+
+def _require_mechanism(
+    path: Path, attributes: dict, shapes: dict[str, tuple[int, ...]], mechanism: Mechanism
+) -> None:
+    """StateFileError where the states are of another mechanism."""
+    if str(attributes["mechanism_sha256"]) != mechanism.sha256:
         raise StateFileError(
-            f"{path} holds states of {attributes['mechanism']} (sha256 {known[:12]}), but the "
-            f"mechanism given is {mechanism.name} ({mechanism.sha256[:12]}). "
+            f"{path} holds states of {attributes['mechanism']} "
+            f"(sha256 {str(attributes['mechanism_sha256'])[:12]}), but this run has the mechanism "
+            f"{mechanism.name} ({mechanism.sha256[:12]}). "
             + mechanism.mend_mismatch(str(attributes["mechanism"]))
         )
     wide = {name: (mechanism.n_species,) if name.startswith("Y") else () for name in UNITS}

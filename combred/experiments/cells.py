@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.experiments.diffusion import Diffusion
 
 

@@ -1,6 +1,6 @@
 """Numbers and text of Python as C++: literals and arrays.
 
-First in `combred.native`; `generator` and `identity` write with it.
+First in `combred.native`: what writes C++ writes with it.
 """
 
 import math
@@ -38,11 +38,6 @@ def array(name: str, values: np.ndarray, kind: str = "double") -> str:
     """The definition of an array (n,); TABLE of source/solver/lanes.hpp makes it constant."""
     content = _row(np.asarray(values), kind)
     return f"alignas(64) TABLE {kind} {name}[{len(values)}] = {{\n{content}}};\n"
-
-
-def of_tensor(tensor) -> np.ndarray:
-    """The numbers of a tensor, in float64."""
-    return tensor.detach().cpu().double().numpy()
 
 
 def quoted(value: str) -> str:

@@ -1,6 +1,6 @@
 """Generated C++ as a shared library, with the compiler at hand and a cache of what was compiled.
 
-Takes the files of `combred.native.generator` or `combred.native.solver.generator`; gives the path
+Takes the files of `combred.native.extension` or `combred.native.solver.generator`; gives the path
 of a library, for this machine's CPU (`build`) or for all CPUs of its kind (`build_portable`).
 """
 
@@ -28,19 +28,17 @@ from combred.native.compilers import (
 )
 from combred.native.damage import require_whole, sealed
 from combred.native.identity import HAS_NETWORK
-from combred.native.single_file import MAIN
 
 log = logging.getLogger(__name__)
-MAINS = (MAIN, "solver.cpp", "surrogate.cpp")  # what is compiled, the first that there is
 PIECES = {"network": 8, "doubles": 4, "floats": 2, "calls": 1}  # COMBRED_PIECE of source/names.hpp
+MAIN = "library.cpp"  # of source/, which includes all others
 SOURCES = "sources"  # a folder
 # The pieces whose objects serve all networks of a mechanism, and files that these do not include.
 SHARED, OF_NETWORK = ("doubles", "floats"), ("network/", "identity.hpp")
 
 
 def build(files: dict[str, str], folder: Path | None = None, flags: tuple[str, ...] = ()) -> Path:
-    """The library of a surrogate or of a solver, compiled from generated files (name -> text) for
-    this machine's CPU, as a path.
+    """The library of generated files (name -> text), compiled for this machine's CPU, as a path.
 
     folder: where the library is written, and its sources to a folder of the library's name; None: a
     folder of the cache. Both are named after the digest of sources, compiler and flags; a library
@@ -55,8 +53,8 @@ def build(files: dict[str, str], folder: Path | None = None, flags: tuple[str, .
 
 
 def build_portable(files: dict[str, str], folder: Path | None = None) -> Path:
-    """The library of a surrogate or of a solver, compiled for every CPU of this machine's kind, as
-    a path; arguments and errors as those of `build`.
+    """The library of generated files, compiled for every CPU of this machine's kind, as a path;
+    arguments and errors as those of `build`.
 
     On x86-64 it holds code for the levels v2 (SSE4.2), v3 (AVX2) and v4 (AVX-512), and chooses when
     it is loaded; elsewhere one code, for the oldest CPU.
@@ -74,8 +72,8 @@ def build_portable(files: dict[str, str], folder: Path | None = None) -> Path:
 
 
 def _main(files: dict[str, str]) -> str:
-    """The file that is compiled and includes all others."""
-    return next(name for name in MAINS if name in files)
+    """The file that is compiled and includes all others, or has their text."""
+    return MAIN if MAIN in files else next(iter(files))
 
 
 def _pieces(files: dict[str, str]) -> dict[str, tuple[str, ...]]:

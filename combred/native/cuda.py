@@ -1,9 +1,8 @@
-"""A solver or a surrogate on a GPU: the generated code as CUDA C++, compiled by NVRTC, launched by
-cuda.core.
+"""A library on a GPU: the generated code as CUDA C++, compiled by NVRTC, launched by cuda.core.
 
-Takes a `Mechanism` or a `Surrogate`; gives a `CudaLibrary`, which advances states that lie on the
-device. The arithmetic is that of the library for a CPU (source/), one state a thread. Needs the
-extra `cuda`.
+Takes a `Mechanism`, and what is added to its solver; gives a `CudaLibrary`, which advances states
+that lie on the device. The arithmetic is that of the library for a CPU (source/), one state a
+thread. Needs the extra `cuda`.
 """
 
 import hashlib
@@ -17,6 +16,8 @@ from torch import Tensor
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.states import (
     Real,
+    Rows,
+    Tolerance,
     require_columns,
     require_tolerance,
     states_of,
@@ -25,13 +26,10 @@ from combred.chemistry.states import (
 from combred.chemistry.stepper import Solution, Stepper
 from combred.files.records import COMPILED, cache_folder, require_own, write_files
 from combred.native.damage import sealed, unsealed
-from combred.native.generator import generate
+from combred.native.extension import Extension, library_files
 from combred.native.identity import HAS_NETWORK
 from combred.native.single_file import join
-from combred.native.solver.generator import LONGEST_DT
-from combred.native.solver.generator import generate as generate_solver
-from combred.native.solver.library import TOLERANCE as SOLVER_TOLERANCE
-from combred.surrogate.surrogate import Surrogate
+from combred.native.solver.generator import LONGEST_DT, TOLERANCE
 
 log = logging.getLogger(__name__)
 
@@ -40,20 +38,18 @@ BLOCKS = 4  # a multiprocessor: each thread takes one state after another
 KERNEL, NETWORK = "combred_kernel", "combred_network"
 
 
-def compile_cuda(what: Mechanism | Surrogate, device: torch.device | str = "cuda") -> "CudaLibrary":
-    """Write the solver of a mechanism, or a surrogate, as CUDA C++, compile it for a device and
-    load it; half a minute, once.
+def compile_cuda(
+    mechanism: Mechanism, extension: Extension | None, device: torch.device | str = "cuda"
+) -> "CudaLibrary":
+    """The solver of a mechanism, and what is added to it, as CUDA C++, compiled for a device and
+    loaded; half a minute, once.
 
-    what: a mechanism, or a surrogate. Raises ValueError for a network that is too large and for
-    rates that are not known, RuntimeError, with the remedy, where there is no CUDA device or
-    cuda.core is not installed.
+    Raises ValueError for rates that are not known, RuntimeError, with the remedy, where there is no
+    CUDA device or cuda.core is not installed.
     """
-    place = torch.device(device)
-    if isinstance(what, Mechanism):
-        source = join(generate_solver(what), "kernel.cu")
-        return CudaLibrary(source, what.n_species, SOLVER_TOLERANCE, place)
-    source = join(generate(what), "kernel.cu")
-    return CudaLibrary(source, len(what.species), Surrogate.TOLERANCE, place)
+    source = join(library_files(mechanism, extension), "kernel.cu")
+    tolerance = extension.identity.tolerance if extension else TOLERANCE
+    return CudaLibrary(source, mechanism.n_species, tolerance, torch.device(device))
 
 
 def cuda_core() -> Any:
@@ -97,7 +93,7 @@ class _Stream:
 
 
 class CudaLibrary(Stepper):
-    """A solver or a surrogate on one CUDA device: a `Stepper` of numpy arrays; called with states
+    """A library on one CUDA device: a `Stepper` of numpy arrays; called with states
     that lie on the device, it works in torch's stream.
 
     n: 2 + n_species, the columns of a state; tolerance: that of `advance`; device: where states
@@ -122,13 +118,7 @@ class CudaLibrary(Stepper):
         self._blocks = BLOCKS * processors
 
     def attempt(
-        self,
-        T: np.ndarray,
-        p: Real,
-        Y: np.ndarray,
-        dt: Real,
-        tolerance: float | None = None,
-        max_steps: int = 0,
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
     ) -> Solution:
         """As `Stepper.attempt`."""
         state = torch.as_tensor(states_of(T, p, Y), device=self.device)
@@ -150,7 +140,7 @@ class CudaLibrary(Stepper):
         state (n, 2 + n_species), float64, on the device: [T, p, Y]; dt [s]: a float or (n,);
         tolerance: None for that of `advance`; max_steps: the largest number of steps of a state, 0
         for the usual limit; volume: at constant volume. Returns states, error ratios
-        and numbers of steps, as `combred.native.interface.Library` does.
+        and numbers of steps, as `combred.native.library.Library` does.
         Raises ValueError for other shapes, for dt or a tolerance that is not positive and finite,
         and for a negative max_steps.
         """

@@ -1,91 +1,47 @@
 """A library for a flow solver: one C++ file, its C interface, and code for every CPU.
 
-Takes a mechanism, or a `Surrogate` or the name of one that comes with combred; writes solver.cpp or
-surrogate.cpp, combred.h and, where there is a compiler, libsolver.so or libsurrogate.so.
+Takes a mechanism, and what is added to its solver; writes solver.cpp, combred.h and, where there is
+a compiler, libsolver.so.
 """
 
 import itertools
 import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
 
-from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.mechanism import Mechanism
 from combred.files.records import write_files
-from combred.names import needing_train
 from combred.native.builder import build_portable
 from combred.native.compilers import CompilerError
+from combred.native.extension import Extension, library_files
 from combred.native.single_file import single_file
 from combred.native.solver.generator import SOURCE
-from combred.native.solver.generator import generate as generate_solver
-
-if TYPE_CHECKING:
-    from combred.surrogate.surrogate import Surrogate
 
 log = logging.getLogger(__name__)
-LIBRARY, SOLVER_LIBRARY = "libsurrogate.so", "libsolver.so"
-
-
-def export_solver(
-    mechanism: Mechanism | str | Path, folder: Path | str, phase: str = ""
-) -> list[Path]:
-    """Write solver.cpp, combred.h and libsolver.so, the stiff solver of a mechanism, to a folder;
-    returns the paths of those written.
-
-    mechanism: a loaded one, or what `load_mechanism` takes, with `phase`. The files take the place
-    of those of before when all are made. Without a C++ compiler libsolver.so is not written, the
-    one of before is renamed to libsolver.so.old (.old1, ... where there is one), and the log tells
-    how to make it. Raises ValueError, with the names of the reactions, for unknown rates.
-    """
-    if not isinstance(mechanism, Mechanism):
-        mechanism = load_mechanism(mechanism, phase)
-    text = single_file(generate_solver(mechanism), f"the solver of {mechanism.name}", "solver")
-    return _write(Path(folder), "solver.cpp", text, SOLVER_LIBRARY)
+SOLVER_LIBRARY = "libsolver.so"
 
 
 def export(
-    what: "Mechanism | Surrogate | str | Path",
-    folder: Path | str,
-    card: dict | None = None,
-    title: str = "",
+    mechanism: Mechanism, folder: Path | str, extension: Extension | None = None
 ) -> list[Path]:
-    """Write a stiff solver of a mechanism, or a surrogate, for a flow solver: solver.cpp and
-    libsolver.so, or surrogate.cpp and libsurrogate.so, and combred.h, to a folder; returns the
-    paths of those written.
+    """Write the stiff solver of a mechanism, and what is added to it, for a flow solver: source,
+    combred.h and library, to a folder; returns the paths of those written. They are solver.cpp and
+    libsolver.so, or have the name of the extension.
 
-    what: a mechanism or the name of its file (.yaml, .yml); else a surrogate, or what
-    `combred.load` takes: the name of a model that comes with combred, or a stageN.safetensors. Of a
-    surrogate: card, found with a name; title: which surrogate it is, for the head of surrogate.cpp.
-    Without a C++ compiler no library is written, as of `export_solver`. Raises
-    ValueError for a network that is too large and for rates that are not known, FileNotFoundError
-    where there is no such mechanism or model.
+    The files take the place of those of before when all are made. Without a C++ compiler no library
+    is written, the one of before is renamed to libsolver.so.old (.old1, ... where there is one),
+    and the log tells how to make it. Raises ValueError, with the names of the reactions, for rates
+    that are not known.
     """
-    if isinstance(what, Mechanism) or names_mechanism(what):
-        return export_solver(what, folder)
-    from combred.surrogate.shipped import load, models
-
-    with needing_train("the export of a network"):
-        from combred.native.generator import generate
-
-    if not isinstance(what, str | Path):
-        surrogate = what
+    files = library_files(mechanism, extension)
+    if extension is None:
+        stem, text = "solver", single_file(files, f"the solver of {mechanism.name}")
     else:
-        name = str(what)
-        surrogate, known = load(name), models().get(name)
-        card, title = card or known, title or name
-    text = single_file(generate(surrogate, card), title or "unnamed", "surrogate", card)
-    return _write(Path(folder), "surrogate.cpp", text, LIBRARY)
-
-
-def names_mechanism(what: object) -> TypeGuard[str | Path]:
-    """Whether what is to be exported is the name of a mechanism's file."""
-    return str(what).endswith((".yaml", ".yml", ".inp", ".cti", ".xml"))  # the last are refused
-
-
-def _write(folder: Path, source: str, text: str, name: str) -> list[Path]:
-    """Write a source, combred.h and the library `name` of the source; the paths written."""
+        stem = extension.stem
+        text = single_file(files, extension.title, stem, extension.facts)
+    folder, source = Path(folder), f"{stem}.cpp"
     folder.mkdir(parents=True, exist_ok=True)
-    library = folder / name
+    library = folder / f"lib{stem}.so"
     written = {folder / source: text.encode()}
     written[folder / "combred.h"] = (SOURCE / "combred.h").read_bytes()
     try:
@@ -97,7 +53,7 @@ def _write(folder: Path, source: str, text: str, name: str) -> list[Path]:
         )  # fmt: skip
     write_files(written)
     if library not in written and os.path.lexists(library):
-        names = (f"{name}.old{i or ''}" for i in itertools.count())
+        names = (f"{library.name}.old{i or ''}" for i in itertools.count())
         kept = next(path for path in map(library.with_name, names) if not os.path.lexists(path))
         os.replace(library, kept)
         log.warning("%s, the library of an earlier export, is now %s.", library, kept.name)

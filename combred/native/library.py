@@ -1,74 +1,178 @@
-"""A compiled surrogate, as an `Advance`: its network, and the stiff solver behind it.
+"""A compiled library on arrays of states.
 
-Takes a `Surrogate`, or the path of a library that was compiled before; gives a `NativeSurrogate`,
-which the simulations take in place of CVODE.
+Takes the path of a library; gives a `Library`.
 """
 
-import math
+import ctypes
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from combred.chemistry.stepper import FAR, NETWORK_TOLERANCE
-from combred.native.builder import build
-from combred.native.interface import Library, load_built
-from combred.native.solver.generator import TOLERANCE
-from combred.native.solver.library import Integrator
+import numpy as np
 
-if TYPE_CHECKING:
-    from combred.surrogate.surrogate import Surrogate
+from combred.chemistry.states import Real, Rows, require_columns, require_tolerance, steps_of
+from combred.native.interface import (
+    DT_STATUS,
+    NOT_ADVANCED,
+    OPTIONS_STATUS,
+    SIZE,
+    Options,
+    Report,
+    of_level,
+    open_library,
+)
+
+log = logging.getLogger(__name__)
+# A call of many rows is made in blocks, between which Python answers Ctrl-C. A block takes these
+# seconds, and has at most MOST_ROWS, as later rows may be harder. Small blocks would be slower:
+# lanes wait at the end of each.
+SECONDS, FIRST_ROWS, MOST_ROWS = 0.5, 32, 8192
 
 
-def compile(surrogate: "Surrogate", folder: Path | None = None) -> "NativeSurrogate":
-    """Write a surrogate and the solver of its mechanism as C++, compile and load them.
+def load_built(build: Callable[[], Path]) -> "Library":
+    """The library whose path `build` gives; one that cannot be loaded is built again."""
+    path = build()
+    try:
+        return Library(path)
+    except ValueError as error:
+        log.warning("%s. It is compiled again.", error)
+        path.unlink(missing_ok=True)
+        return Library(build())
 
-    folder: where sources and library are written (None: a cache,
-    `combred.files.records.cache_folder`). Raises ValueError for a network that is too large
-    (`combred.native.generator.MOST_WEIGHTS`), RuntimeError without a C++ compiler.
+
+def _blocks(error: np.ndarray) -> Iterator[tuple[int, int]]:
+    """First row and number of rows of each block; the error of rows that are not done is NaN."""
+    first, size, n = 0, FIRST_ROWS, len(error)
+    error.fill(np.nan)
+    while first + size < n:
+        begun = time.perf_counter()
+        yield first, size
+        first += size
+        factor = min(8.0, SECONDS / (time.perf_counter() - begun))
+        size = min(max(int(size * factor), FIRST_ROWS // 2), MOST_ROWS)
+    yield first, n - first
+
+
+class Library:
+    """The functions of one library; threads may share it.
+
+    path: its file; species (n_species): their names; n: 2 + n_species; level: the level of x86-64
+    whose code runs, empty where the library was compiled for one CPU; digest
+    (of a network), card and mechanism_sha256: empty where the library was made without them.
+
+    `level` = "v2", "v3" or "v4": the code of this level, of a library of `build_portable`, in place
+    of the highest that this CPU runs; for comparisons.
+
+    Raises as `combred.native.interface.open_library`, and ValueError where it has no code of this
+    level.
     """
-    from combred.native.generator import generate
 
-    return NativeSurrogate(load_built(lambda: build(generate(surrogate), folder)).path)
+    def __init__(self, path: Path, level: str = ""):
+        self.path = Path(path)
+        self._own = threading.local()
+        self._calls = calls = open_library(self.path)
+        (
+            self._advance, self._rates, self._jacobian, self._time_scale, self._workspace_size,
+        ) = of_level(calls, self.path, level)  # fmt: skip
+        n_species = calls.combred_n_species()
+        self.n: int = 2 + n_species
+        self.species = [calls.combred_species_name(k).decode() for k in range(n_species)]
+        self.mechanism_sha256: str = calls.combred_mechanism_sha256().decode()
+        self.digest: str = calls.combred_digest().decode()
+        self.card: dict = json.loads(calls.combred_card() or b"{}")
+        self.level = f"x86-64-{level}" if level else calls.combred_level().decode()
 
+    def range_of(self, function: str, *column: int) -> tuple[float, float]:
+        """What one of combred_dt_range, _range (of a column) and _phi_range tells."""
+        low, high = ctypes.c_double(), ctypes.c_double()
+        columns = map(SIZE, column)
+        getattr(self._calls, f"combred_{function}")(*columns, ctypes.byref(low), ctypes.byref(high))
+        return low.value, high.value
 
-def load(library: Path | str, volume: bool = False) -> Integrator:
-    """A compiled library, of a solver (libsolver.so) or of a surrogate (libsurrogate.so), as an
-    `Advance`; needs no torch.
+    def integrate_in_place(
+        self, states: Rows, dt: Real, tolerance: float, max_steps: int = 0, volume: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Advance contiguous states (n, 2 + n_species), [T, p, Y], in place, by dt [s], a float or
+        (n,): the error ratio of each (n,), and the number of steps tried (n,), int64. Raises
+        ValueError for other shapes, for a dt or a tolerance that is not positive and finite, and
+        for a negative max_steps."""
+        require_columns(states.shape, self.n)
+        if states.dtype != np.float64 or not states.flags.c_contiguous:
+            raise ValueError("states are contiguous rows of float64: give numpy.array(x, float)")
+        if not 0 <= max_steps < 2**63:  # ctypes would drop the upper bits
+            raise ValueError(f"max_steps is from 0 to 2^63 - 1, not {max_steps}")
+        n = len(states)
+        steps = steps_of(dt, n)
+        error, tried = np.empty(n), np.empty(n, dtype=np.int64)
+        options = Options(require_tolerance(tolerance), max_steps, int(volume))
+        workspace = self._workspace()
+        rows, dts = states.ctypes.data, steps.ctypes.data
+        errors, counts = error.ctypes.data, tried.ctypes.data
+        try:
+            for first, size in ((0, n),) if n <= FIRST_ROWS else _blocks(error):
+                report = Report(errors + 8 * first, counts + 8 * first, 0)
+                status = self._advance(
+                    size, rows + 8 * self.n * first, dts + 8 * first, 1, ctypes.byref(options),
+                    ctypes.byref(report), *workspace,
+                )  # fmt: skip
+                if status != NOT_ADVANCED:
+                    self._check(status)
+        except BaseException as interrupt:  # KeyboardInterrupt, or what a handler raises
+            if n > FIRST_ROWS:
+                done = n - np.count_nonzero(np.isnan(error))
+                interrupt.add_note(f"integrate_in_place has advanced {done} of {n} states")
+            raise
+        return error, tried
 
-    volume: at constant volume, not at constant pressure. Raises FileNotFoundError if there is none,
-    ValueError as `Library`.
-    """
-    found = Library(Path(library))
-    if math.isnan(found.range_of("dt_range")[0]):  # which only a network has
-        return Integrator(found, TOLERANCE, volume)
-    return NativeSurrogate(Path(library), volume=volume)
+    def rates(self, states: np.ndarray) -> tuple[Rows, Rows]:
+        """Net production rate dY/dt and destruction rate [1/s], (n, n_species) each, of states
+        [T, p, Y] (n, 2 + n_species)."""
+        states = self._rows(states)
+        net, destruction = np.empty((2, len(states), self.n - 2))
+        given = len(states), states.ctypes.data, net.ctypes.data, destruction.ctypes.data
+        self._check(self._rates(*given, *self._workspace()))
+        return net, destruction
 
+    def jacobian(self, state: np.ndarray, volume: bool = False) -> np.ndarray:
+        """d(dT/dt, dY/dt) / d(T, Y) of one state (2 + n_species,) at constant pressure or volume,
+        (1 + n_species, 1 + n_species)."""
+        state = self._rows(state[None])
+        found = np.empty((self.n - 1, self.n - 1))
+        given = state.ctypes.data, int(volume), found.ctypes.data
+        self._check(self._jacobian(*given, *self._workspace()))
+        return found
 
-class NativeSurrogate(Integrator):
-    """A network's step is taken where its error estimate is within the tolerance; the solver
-    advances the other states. Of the `Solution` that `integrate` returns, `steps` is 0 where the
-    network's step was taken, and of states that are not valid.
+    def time_scale(self, states: np.ndarray) -> np.ndarray:
+        """Chemical time scales (n,) [s] of states [T, p, Y] (n, 2 + n_species), those of OpenFOAM's
+        PaSR: n_reactions C / sum_i q_i sum_k nu_ik, with C the concentration, q_i the forward rate
+        of progress and nu_ik the moles of product k of reaction i. NaN of a state that is not
+        valid."""
+        states = self._rows(states)
+        found = np.empty(len(states))
+        given = len(states), states.ctypes.data, found.ctypes.data
+        self._check(self._time_scale(*given, *self._workspace()))
+        return found
 
-    library: the path of a compiled library; tolerance: of `advance`; level: as in `Library`.
-    dt_range: the smallest and the largest dt [s] of the network's training; ranges: (lowest,
-    highest) of T [K], p [Pa], phi and each species' mass fraction in training, by name, NaN where
-    they are not known. Errors are those of `Library`.
-    """
+    def _rows(self, states: np.ndarray) -> np.ndarray:
+        """States as contiguous rows. Raises ValueError for another number of columns."""
+        require_columns(states.shape, self.n)
+        return np.ascontiguousarray(states, dtype=np.float64)
 
-    def __init__(
-        self,
-        library: Path,
-        tolerance: float = NETWORK_TOLERANCE,
-        level: str = "",
-        volume: bool = False,
-    ):
-        super().__init__(Library(library, level), tolerance, volume)
-        found = self.library
-        self.dt_range = found.range_of("dt_range")
-        columns = {"T": 0, "p": 1} | {name: 2 + k for k, name in enumerate(found.species)}
-        self.ranges = {name: found.range_of("range", i) for name, i in columns.items()}
-        self.ranges["phi"] = found.range_of("phi_range")
+    def _workspace(self) -> tuple[int, int]:
+        """Address and bytes of the memory for a call, one for each thread."""
+        own = self._own
+        if not hasattr(own, "place"):
+            own.memory = np.empty(self._workspace_size(), dtype=np.uint8)
+            own.place = own.memory.ctypes.data, own.memory.nbytes
+        return own.place
 
-    def usual_p(self) -> tuple[float, float]:
-        """As of `Stepper`: `FAR` times below and above those of the training."""
-        low, high = self.ranges["p"]
-        return low / FAR, high * FAR
+    def _check(self, status: int) -> None:
+        if status == 0:
+            return
+        text = self._calls.combred_status_text(status).decode()
+        if status in (DT_STATUS, OPTIONS_STATUS):
+            raise ValueError(text)
+        raise RuntimeError(f"{self.path}: {text}")

@@ -14,7 +14,7 @@ from combred import config
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import Settings
 from combred.files.records import read_record, write_record
-from combred.pipeline import assembly, stored
+from combred.pipeline import assembly
 from combred.pipeline.console import console
 from combred.pipeline.guard import guarded
 from combred.pipeline.resolved import of_settings, resolved
@@ -26,29 +26,24 @@ from combred.surrogate.rate_numbers import readable
 
 @dataclass(frozen=True)
 class Step:
-    """A step: its function, whose arguments are the run and the results that it `needs`, and the
-    name of the result that it `gives`."""
+    """A step: its function, whose arguments are the run and the results that it `needs`; the name
+    of the result that it `gives`; how this is read where no step of this command has made it."""
 
     function: Callable[..., Any]
     needs: tuple[str, ...] = ()
     gives: str = ""
+    read: Callable[[Run], Any] | None = None
 
 
 STEPS = {
-    "sample": Step(assembly.sample, (), "data"),
-    "train": Step(assembly.train, ("data",), "first"),
-    "reduce": Step(assembly.reduce, ("data", "first"), "surrogates"),
-    "validate": Step(validate.validate, ("data", "surrogates"), "validation"),
+    "sample": Step(assembly.sample, (), "data", assembly.load_data),
+    "train": Step(assembly.train, ("data",), "first", assembly.load_first),
+    "reduce": Step(assembly.reduce, ("data", "first"), "surrogates", assembly.load_surrogates),
+    "validate": Step(
+        validate.validate, ("data", "surrogates"), "validation", validate.load_validation
+    ),
     "export": Step(assembly.export, ("data", "surrogates", "validation")),
     "report": Step(assembly.report, ("surrogates",)),
-}
-# How a result is read from the run folder where no step of this command has made it. Each refuses
-# files that were made with other settings.
-LOADERS: dict[str, Callable[[Run], Any]] = {
-    "data": stored.load_data,
-    "first": stored.load_first,
-    "surrogates": stored.load_surrogates,
-    "validation": validate.load_validation,
 }
 
 
@@ -86,9 +81,10 @@ def prepare(settings: Settings) -> Run:
 def execute(run: Run) -> None:
     """All steps up to the stage asked for, or just `only`; prints the time of each."""
     results: dict[str, Any] = {}
+    readers = {step.gives: step.read for step in STEPS.values() if step.read}
     started, only = time.monotonic(), run.settings.only
     with locked(run.folder):
-        stored.require_same_settings(run)
+        assembly.require_same_settings(run)
         write_record(run.path("settings.json"), asdict(run.settings))
         for name, step in STEPS.items():
             if only not in ("", name):
@@ -97,7 +93,7 @@ def execute(run: Run) -> None:
             console.begin(name)
             for need in step.needs:
                 if need not in results:
-                    results[need] = LOADERS[need](run)
+                    results[need] = readers[need](run)
             result = step.function(run, *(results[need] for need in step.needs))
             if step.gives:
                 results[step.gives] = result

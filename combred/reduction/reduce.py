@@ -5,8 +5,9 @@ given or chosen (`allocation`), and the layers reduced one after another (`layer
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -24,6 +25,7 @@ from combred.reduction.fit.compensation import resolve_compensation
 from combred.reduction.fit.held_out import split
 from combred.reduction.layerwise import LayerwiseReducer, Reduced, warn_of_few_rows
 from combred.reduction.methods import resolve_method
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.layers import find_layers
 from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import Unchanged
@@ -32,7 +34,7 @@ from combred.reduction.network.widths import problem_of_widths
 
 
 def reduce(
-    network: nn.Module,
+    network: Any,
     example_input: Tensor | None = None,
     *,
     method: str | Callable[..., Merge] = "condensation",
@@ -50,66 +52,78 @@ def reduce(
 
     network: an `nn.Module` that torch.fx traces; or a model, such as a surrogate, with an attribute
     `network` and a method `network_inputs(calibration)`, which makes inputs (n, ...) of that
-    network. example_input (n, ...): an input for tracing; not needed for a model. method: a name in
+    network. example_input (n, ...): an input for tracing; a model needs none. method: a name in
     `METHODS`, or a function such as functools.partial(neuron_merging, criterion="l1"). layers:
-    names, or numbers from 1, of the hidden layers to reduce, in any order; None: all that the
-    method can reduce.
+    names, or numbers from 1, of the hidden layers; None: all that the method can reduce.
 
     How far: give exactly one of these sizes. threshold: cosine in [-1, 1] for condensation,
     distance in [0, 1] for channel similarity. ratio: the largest share of units to keep, in (0, 1]
     (a method that groups units may keep fewer). Either is one number, or a dict by name. Or widths
     are chosen (`allocation`): parameters or flops, the share of the network's to keep, in (0, 1);
-    or error, the largest relative error of the output. multiple: chosen widths above it are
-    multiples of it, as matrix units and vector registers take them.
+    or error, the largest relative error of the output. multiple: of chosen widths above it.
 
     calibration: inputs (n, ...), or an iterable of batches (run through more than once); of a
     surrogate states, or None (`Surrogate.network_inputs`). Four fifths are fitted, the others
     measure the errors; below ten fitted rows for each unit that stays a warning is given, since
-    least squares then overfits. compensation: "least_squares" (the
-    default with calibration), "own" (the mixing of the method; the default without calibration) or
-    "none" (pruning).
+    least squares then overfits. compensation: "least_squares" (the default with calibration), "own"
+    (the mixing of the method; the default without calibration) or "none" (pruning).
 
     Returns `Reduced`. Raises ValueError, with the reason, for a network that cannot be traced, a
-    layer that cannot be reduced, and arguments that do not fit; `Unchanged` where every unit would
-    stay; `Unreachable` where no widths meet a budget.
+    layer that cannot be reduced, and wrong arguments; `Unchanged` where every unit would stay;
+    `Unreachable` where no widths meet a budget.
     """
-    how_far = dict(
-        threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error
-    )
-    given = {kind: amount for kind, amount in how_far.items() if amount is not None}
-    if len(given) != 1:
-        raise ValueError(f"say how far to reduce by one of {', '.join(f'{k}=' for k in how_far)}")
+    sizes = dict(threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error)
+    kind, amount = _how_far(sizes)
     if hasattr(network, "network_inputs"):  # a model
-        inputs = network.network_inputs(calibration)
         how = dict(method=method, layers=layers, multiple=multiple, compensation=compensation)
-        found = reduce(network.network, inputs[:1], calibration=inputs, **how, **given)
-        reduced = copy.deepcopy(network)
-        reduced.network = found.network
-        return replace(found, network=reduced)
-    ((kind, amount),) = given.items()
-    require_sizes(kind, amount)
+        return _reduce_model(network, calibration, how | {kind: amount})
     chosen = resolve_method(method)
     require_method(chosen, kind, calibration)
-    require_inputs(network, example_input, calibration)
+    example_input = require_inputs(network, example_input, calibration)
     compensation = resolve_compensation(compensation, calibration)
-    survey = find_layers(network, example_input)
-    example_input = batch_of(network, example_input)
+    survey, example_input = find_layers(network, example_input), batch_of(network, example_input)
     targets, untouched = choose_layers(survey, layers, chosen, compensation)
     fitted, held_out = (None, None) if calibration is None else split(calibration)
     reducer = LayerwiseReducer(network, example_input, fitted, held_out, chosen, compensation)
     targets.sort(key=survey.layers.index)  # front to back, in whatever order they are named
-    if kind in ("threshold", "ratio"):
+    if kind in ("threshold", "ratio") or isinstance(amount, Mapping):
         found = reducer.reduce(targets, sizes_by_layer(kind, amount, targets))
     else:
         found = allocate(reducer, targets, kind, amount, multiple)
+    _require_smaller(network, example_input, targets, found, f"{chosen.name} with {kind}={amount}")
+    warn_of_few_rows(found)
+    return replace(found, untouched=untouched)
+
+
+def _how_far(sizes: dict[str, Any]) -> tuple[str, Any]:
+    """The one size that is given, with its kind. Raises ValueError where it is not one, or no
+    size."""
+    given = {kind: amount for kind, amount in sizes.items() if amount is not None}
+    if len(given) != 1:
+        raise ValueError(f"say how far to reduce by one of {', '.join(f'{k}=' for k in sizes)}")
+    ((kind, amount),) = given.items()
+    require_sizes(kind, amount)
+    return kind, amount
+
+
+def _reduce_model(model: Any, calibration: Calibration | None, how: dict) -> Reduced:
+    """A copy of a model whose network is reduced."""
+    inputs = model.network_inputs(calibration)
+    found = reduce(model.network, inputs[:1], calibration=inputs, **how)
+    reduced = copy.deepcopy(model)
+    reduced.network = found.network
+    return replace(found, network=reduced)
+
+
+def _require_smaller(
+    network: nn.Module, example_input: Tensor, targets: list[HiddenLayer], found: Reduced, what: str
+) -> None:
+    """Raises `Unchanged` where all units stay, ValueError where the network reads its widths."""
     if all(layer.units_after == layer.units_before for layer in found.trace):
         raise Unchanged(
-            f"{chosen.name} with {kind}={amount} changes nothing: all "
-            f"{sum(layer.units for layer in targets)} units stay. No units are that similar, or "
-            "the share that stays is too large."
+            f"{what} changes nothing: all {sum(layer.units for layer in targets)} units stay. No "
+            "units are that similar, or the share that stays is too large."
         )
-    warn_of_few_rows(found)
     widths = zip(targets, [layer.units_after for layer in found.trace], strict=True)
     if problem := problem_of_widths(network, dict(widths), example_input):
-        raise ValueError(f"{chosen.name} with {kind}={amount}: {problem}")
-    return replace(found, untouched=untouched)
+        raise ValueError(f"{what}: {problem}")

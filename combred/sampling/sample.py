@@ -65,20 +65,11 @@ def _attempt(states: FlowStates | PremixedStates, task: Any) -> tuple[Block | No
 
 def provenance(settings: SamplingSettings, seed: int) -> dict:
     """All settings, besides the mechanism, that the rows of a state file depend on."""
-    return {
-        **REFERENCE._asdict(),
-        "tolerance": PRECISE,
-        "seed": seed,
-        "sampling": asdict(settings),
-    }
+    return {**REFERENCE._asdict(), "tolerance": PRECISE, "seed": seed, "sampling": asdict(settings)}
 
 
 def sample(
-    path: Path,
-    mechanism: Mechanism,
-    settings: SamplingSettings,
-    seed: int,
-    processes: Processes,
+    path: Path, mechanism: Mechanism, settings: SamplingSettings, seed: int, processes: Processes
 ) -> dict:
     """Write the state file `path`, resuming an interrupted run; progress is told in rows.
 

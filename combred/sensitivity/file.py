@@ -28,10 +28,7 @@ UNITS = STATE_UNITS | {"sensitivity": "s", "trajectory": "1"}
 
 
 def sensitive_provenance(
-    mechanism: Mechanism,
-    settings: SensitivitySettings,
-    sampling: SamplingSettings,
-    seed: int,
+    mechanism: Mechanism, settings: SensitivitySettings, sampling: SamplingSettings, seed: int
 ) -> dict:
     """All that the rows depend on, as plain JSON."""
     ranges = {name: getattr(sampling, name) for name in RANGES}

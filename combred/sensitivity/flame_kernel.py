@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import expm
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.chemistry.thermo import Thermo
 from combred.experiments.cells import react
 from combred.sensitivity.source_term import SourceTerm

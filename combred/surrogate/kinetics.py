@@ -40,6 +40,26 @@ class Kinetics(nn.Module):
     Raises ValueError as `combred.surrogate.rate_numbers.readable`.
     """
 
+    weights: Tensor
+    reference_pressure: Tensor
+    orders: Tensor
+    low_orders: Tensor
+    arrhenius: Tensor
+    ratio_of: Tensor
+    irreversible: Tensor
+    made: Tensor
+    consumed_forward: Tensor
+    consumed_reverse: Tensor
+    collider: Tensor
+    high_pressure: Tensor
+    low_pressure: Tensor
+    activated: Tensor
+    troe: Tensor
+    is_troe: Tensor
+    sri: Tensor
+    thermo: Tensor
+    T_breaks: Tensor
+
     LEAST: Final[float] = 1e-300  # kmol/m3: concentration of an absent species, for its logarithm
     SLOWEST: Final[float] = -85.0  # ln of the smallest rate: float32 underflows at exp(-87)
     GAS_CONSTANT: Final[float] = GAS_CONSTANT

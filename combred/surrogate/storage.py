@@ -30,10 +30,7 @@ SPREADS = "transform.std", "transform.scale", "transform.qss_std"
 
 
 def save_surrogate(
-    path: Path,
-    surrogate: Surrogate,
-    mechanism: Mechanism,
-    inputs: dict | None = None,
+    path: Path, surrogate: Surrogate, mechanism: Mechanism, inputs: dict | None = None
 ) -> None:
     """Write a surrogate as safetensors, whole or not at all, with a digest of its content.
 

@@ -20,14 +20,17 @@ from combred.chemistry.states import (
     HIGHEST_T,
     LOWEST_T,
     Real,
+    Rows,
+    Tolerance,
     require_tolerance,
     states_of,
     steps_of,
 )
-from combred.chemistry.stepper import FAR, NETWORK_TOLERANCE, Solution, Stepper
+from combred.chemistry.stepper import Solution, Stepper
 from combred.surrogate.calibration import gaussian_inputs, random_steps
 from combred.surrogate.closure import Closure
 from combred.surrogate.network import Network
+from combred.surrogate.tolerance import NETWORK_TOLERANCE, usual_p
 from combred.surrogate.training_range import damped_inverse, range_of_states, squared_distance
 from combred.surrogate.transform import StateTransform
 
@@ -40,11 +43,13 @@ class Surrogate(nn.Module, Stepper):
     """
 
     __jit_unused_properties__ = ["dt_range"]
-    kinetics: bool  # whether the network corrects QSS steps
+    kinetics = False  # whether the network corrects QSS steps
+    inverse_covariance: Tensor
+    max_mahalanobis: Tensor
     remedy = ""  # of states that the network is not trusted with
     refused = ""  # the same, in words
     # TorchScript does not inherit annotations.
-    __constants__ = ("TOLERANCE", "LOWEST_T", "HIGHEST_T")
+    __constants__ = ("TOLERANCE", "LOWEST_T", "HIGHEST_T", "kinetics")
 
     # The default tolerance: the largest error estimate of a step that is trusted, relative to its
     # change. Chosen by ignitions and states of flows (docs/findings.md, 2026-11-25).
@@ -259,18 +264,11 @@ class Surrogate(nn.Module, Stepper):
     def usual_p(self) -> tuple[float, float]:
         """As of `Stepper`: `FAR` times below and above those of the training."""
         t = self.transform
-        low, high = t.pressure(torch.stack([t.low[1], t.high[1]])).tolist()
-        return low / FAR, high * FAR
+        return usual_p(*t.pressure(torch.stack([t.low[1], t.high[1]])).tolist())
 
     @torch.jit.ignore
     def attempt(
-        self,
-        T: np.ndarray,
-        p: Real,
-        Y: np.ndarray,
-        dt: Real,
-        tolerance: float | None = None,
-        max_steps: int = 0,
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
     ) -> Solution:
         """As `Stepper.attempt`, by the network alone, in one step: a row whose error ratio exceeds
         1 is as it was."""

@@ -36,8 +36,8 @@ class Thermo(nn.Module):
         # "joints": one product with Y gives the polynomials of a mixture.
         ends = np.append(known.joints, np.inf)
         region = (ends[:, None, None] > known.breaks).sum(axis=2)  # (n_joints + 1, n_species)
-        grouped = known.coefficients[np.arange(mechanism.n_species), region, :8]
-        grouped = torch.tensor(np.moveaxis(grouped, 0, 1).reshape(mechanism.n_species, -1))
+        between = known.coefficients[np.arange(mechanism.n_species), region, :8]
+        grouped = torch.tensor(np.moveaxis(between, 0, 1).reshape(mechanism.n_species, -1))
         self.register_buffer("joints", torch.tensor(known.joints), persistent=False)
         self.register_buffer("grouped", grouped, persistent=False)
         self._keep_nasa7(mechanism)

@@ -63,12 +63,7 @@ class RowBatches:
     the uninterrupted one.
     """
 
-    def __init__(
-        self,
-        data: TrainingData,
-        device: torch.device,
-        flame_oversampling: int = 1,
-    ):
+    def __init__(self, data: TrainingData, device: torch.device, flame_oversampling: int = 1):
         self.seed, parts = data.seed, []
         for block in data.table.chunks(keep=~data.held_out):
             visits = np.where(block.sampler == FLAME, flame_oversampling, 1)

@@ -96,32 +96,21 @@ def train(
 
     `metrics`: a .jsonl file, one line per evaluation; beside it the checkpoint, <name>.checkpoint,
     from which an interrupted run resumes (`files.trace`). It stays until the caller has saved the
-    result and calls `forget_checkpoint`. `on_progress` receives the step, the number of steps and
-    the latest loss.
+    result and calls `forget_checkpoint`. `on_progress`: (step, steps, latest loss).
 
     Raises ValueError if no row is held out, or if the checkpoint belongs to another training;
     FloatingPointError if the training diverges.
     """
     precision, _ = fastest_precision(device)
     network.to(device)
-    table, transform, held_out = data.table, data.transform.to("cpu"), data.held_out
+    transform = data.transform.to("cpu")
     rows = RowBatches(data, device, settings.flame_oversampling)
-    validation = ValidationLoss(table, transform, held_out, device)
+    validation = ValidationLoss(data.table, transform, data.held_out, device)
     optimizers = OPTIMIZERS[settings.optimizer](network)
     every = max(1, min(EVALUATE_EVERY, settings.steps // 6))
     model = partial(forward_mixed, network, bf16=precision == "bf16")
     train_step = TrainStep(model, optimizers, settings, transform.loss, data.sensitivity)
-    inputs = {
-        "widths": network.widths,
-        "precision": precision,
-        "settings": settings.outcome,
-        "seed": data.seed,
-        "states": table.provenance,
-        "begun with": digest_of_tensors(
-            network.state_dict() | {"held out": torch.from_numpy(held_out)}
-        ),
-        "sensitivities": data.sensitivity and data.sensitivity.digest,
-    }
+    inputs = _inputs(network, data, settings, precision)
     store = Trace(checkpoint_of(metrics), inputs, ANOTHER_RUN)
     # Since the last line of metrics: sum of the losses, and their number. In all: samples, time.
     done, loss_sum, count, seen, seconds = 0, 0.0, 0, 0, 0.0
@@ -136,30 +125,39 @@ def train(
     losses = torch.tensor(loss_sum, device=device)
     for step, (x, z) in enumerate(rows.batches(sizes, done), start=done):
         losses += train_step(step, x, z)
-        count, seen = count + 1, seen + sizes[step]
-        last = step + 1 == settings.steps
+        count, seen, last = count + 1, seen + sizes[step], step + 1 == settings.steps
         if (step + 1) % every == 0 or last:
             line = _line(settings, step, sizes[step], float(losses) / count) | validation(network)
             store.add(line)
-            losses.zero_()
-            count = 0
+            losses, count = losses.zero_(), 0
             on_progress(step + 1, settings.steps, f"loss {line['train']:.4f}")
         elif step % 20 == 0:
             on_progress(step + 1, settings.steps, "")
-        if time.monotonic() - saved > CHECKPOINT_SECONDS or last:
-            if not torch.isfinite(losses).all():
-                continue  # diverged: the last finite checkpoint stays, the evaluation raises
+        due = last or time.monotonic() - saved > CHECKPOINT_SECONDS
+        # Of a training that diverged the last finite checkpoint stays; the evaluation raises.
+        if due and torch.isfinite(losses).all():
             saved = time.monotonic()
             progress = step + 1, float(losses), count, seen, saved - started
             state = {"network": network.state_dict(), "optimizers": optimizers.state_dict()}
             store.save(state | {"progress": progress})
     seconds = time.monotonic() - started
+    rate = {"seconds": seconds, "samples_per_second": seen / max(seconds, 1e-9)}
+    return {"steps": settings.steps, "precision": precision, **rate, **validation(network)}
+
+
+def _inputs(
+    network: Network, data: TrainingData, settings: TrainingSettings, precision: str
+) -> dict:
+    """What the outcome of a training depends on."""
+    begun = network.state_dict() | {"held out": torch.from_numpy(data.held_out)}
     return {
-        "steps": settings.steps,
+        "widths": network.widths,
         "precision": precision,
-        "seconds": seconds,
-        "samples_per_second": seen / max(seconds, 1e-9),
-        **validation(network),
+        "settings": settings.outcome,
+        "seed": data.seed,
+        "states": data.table.provenance,
+        "begun with": digest_of_tensors(begun),
+        "sensitivities": data.sensitivity and data.sensitivity.digest,
     }
 
 

@@ -111,10 +111,7 @@ def _soap(parameters: Iterable[nn.Parameter], widest: int = WIDE) -> torch.optim
     from pytorch_optimizer import SOAP  # takes half a second, and only trainings need it
 
     return SOAP(
-        parameters,
-        weight_decay=0.0,
-        precondition_frequency=SOAP_EVERY,
-        max_precondition_dim=widest,
+        parameters, weight_decay=0.0, precondition_frequency=SOAP_EVERY, max_precondition_dim=widest
     )
 
 

@@ -18,4 +18,4 @@ _HOMES = {
 }
 __all__ = list(_HOMES)
 
-__getattr__ = loader("combred", _HOMES)
+__getattr__ = loader("combred.validation", _HOMES)

@@ -20,8 +20,8 @@ from combred.experiments.ignition.rollout import Case, Rollout
 from combred.experiments.premixed import cases as flame_cases
 from combred.experiments.premixed import errors as flame_errors
 from combred.experiments.premixed.flame import Flame, FlameCase
-from combred.native.choice import fastest
 from combred.processes.threads import one_thread
+from combred.surrogate.library.choice import fastest
 from combred.surrogate.surrogate import Surrogate
 
 SEED = 1  # of the cases

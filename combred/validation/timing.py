@@ -11,12 +11,13 @@ import numpy as np
 
 from combred.chemistry.agreement import spread
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import CVODE, REFERENCE, Advance, Tolerances, advance_each
-from combred.native.choice import fastest
-from combred.native.library import NativeSurrogate
+from combred.chemistry.reactor import CVODE, REFERENCE, Tolerances
+from combred.chemistry.stepper import Advance, advance_each
 from combred.native.solver import Solver
 from combred.processes.machine import machine
 from combred.processes.threads import one_thread
+from combred.surrogate.library.choice import fastest
+from combred.surrogate.library.compiled import NativeSurrogate
 from combred.surrogate.surrogate import Surrogate
 
 CFD_TOLERANCE = Tolerances(rtol=1e-6, atol=1e-10)  # typical of a CFD run

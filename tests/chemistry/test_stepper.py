@@ -6,9 +6,8 @@ import warnings
 import numpy as np
 import pytest
 
-from combred.chemistry.reactor import advance_each
 from combred.chemistry.states import is_state, states_of
-from combred.chemistry.stepper import Solution, Stepper
+from combred.chemistry.stepper import Solution, Stepper, advance_each
 
 
 class Still(Stepper):

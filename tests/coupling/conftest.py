@@ -8,7 +8,7 @@ import pytest
 
 import combred
 from combred.native import NativeSurrogate, build, generate
-from combred.native.interface import Library
+from combred.native.library import Library
 from combred.native.solver import generate as generate_solver
 from combred.native.solver.library import TOLERANCE, Integrator
 

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from combred.chemistry.states import HIGHEST_T, LOWEST_T, LOWEST_Y, OFF_SUM
-from combred.chemistry.stepper import NETWORK_TOLERANCE
 from combred.native import NativeSurrogate
 from combred.native.damage import sealed
-from combred.native.generator import SOURCE
 from combred.native.interface import DT_STATUS, INTERFACE, NOT_ADVANCED, OPTIONS_STATUS
-from combred.native.solver.generator import LONGEST_DT, MOST_ATTEMPTS, TOLERANCE
+from combred.native.solver.generator import LONGEST_DT, MOST_ATTEMPTS, SOURCE, TOLERANCE
+from combred.surrogate.tolerance import NETWORK_TOLERANCE
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 Y0 = {"CH4": 0.0552, "O2": 0.2202, "N2": 0.7246}

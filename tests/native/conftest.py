@@ -10,10 +10,10 @@ from compiled_program import compile_quickly, require_same_answers
 from one_step import compare_one_step
 from rate_kinds import random_states
 
+from combred.libraries import LIBRARY, export
 from combred.native import NativeSurrogate, build, builder, generate
 from combred.native.builder import find_compiler
-from combred.native.exporter import LIBRARY, export
-from combred.native.interface import Library
+from combred.native.library import Library
 from combred.surrogate.card import make_card
 from combred.surrogate.correction import make_transform
 from combred.surrogate.forms import make_surrogate

@@ -9,8 +9,8 @@ from compiled_program import CompiledProgram
 
 from combred.native import generate
 from combred.native.compilers import FLAGS
-from combred.native.generator import SOURCE
 from combred.native.single_file import single_file
+from combred.native.solver.generator import SOURCE
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64"
 

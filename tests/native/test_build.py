@@ -17,7 +17,8 @@ from combred.files.records import cache_folder
 from combred.native import NativeSurrogate, builder
 from combred.native.builder import build
 from combred.native.compilers import find_compiler
-from combred.native.generator import SOURCE, generate
+from combred.native.solver.generator import SOURCE
+from combred.surrogate.library.generator import generate
 
 # Any library will do: these tests do not load it.
 SMALL = {"surrogate.cpp": '#include "value.hpp"\nstatic int value() { return VALUE; }\n'}

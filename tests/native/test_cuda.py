@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from combred.libraries import compile_cuda
 from combred.native import cuda, generate
 from combred.native.builder import find_compiler
-from combred.native.cuda import compile_cuda, cubin, cuda_core
+from combred.native.cuda import cubin, cuda_core
 from combred.native.single_file import join
 from combred.surrogate.surrogate import Surrogate
 

@@ -10,7 +10,7 @@ from combred.command import main
 from combred.native import NativeSurrogate
 from combred.native.compilers import find_compiler
 from combred.native.damage import defines, require_whole, sealed
-from combred.native.interface import load_built
+from combred.native.library import load_built
 
 hydrogen = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 SEAL = len(sealed(b""))  # bytes of the checksum and its mark, behind the library

@@ -17,11 +17,11 @@ from compiled_program import ONE_STATE, compile_quickly
 import combred
 from combred.command import main
 from combred.files import records
+from combred.libraries import export
 from combred.native import NativeSurrogate, exporter, generate
-from combred.native.exporter import export
-from combred.native.generator import SOURCE
 from combred.native.single_file import single_file
 from combred.native.solver import generate as generate_solver
+from combred.native.solver.generator import SOURCE
 from combred.surrogate.export import export_torchscript
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import content_digest
@@ -105,7 +105,8 @@ def test_openmp_gives_the_same_answers_with_as_many_threads_as_have_room(
     one = native.integrate(*given)
     assert 0.02 < (one.steps > 0).mean() < 0.98
     own = native.library
-    own._own.workspace = np.empty(3 * own._workspace_size(), dtype=np.uint8)
+    room = np.empty(3 * own._workspace_size(), dtype=np.uint8)
+    own._own.place = room.ctypes.data, room.nbytes
     found = native.integrate(*given)
     for part in ("T", "Y", "error", "steps"):
         assert np.array_equal(getattr(found, part), getattr(one, part))
@@ -130,7 +131,7 @@ def test_the_solver_of_every_type_of_rate_has_no_warnings(kinds, tmp_path):
     if shutil.which("g++") is None:
         pytest.skip("needs g++")
     file = tmp_path / "solver.cpp"
-    file.write_text(single_file(generate_solver(kinds), "of a test", "solver"))
+    file.write_text(single_file(generate_solver(kinds), "of a test"))
     command = ["g++", *"-std=c++17 -O1 -Wall -Wextra -Wno-psabi -fsyntax-only".split(), file]
     for more in ([], ["-DCOMBRED_BYTES=0"]):
         done = subprocess.run([*command, *more], capture_output=True, text=True)

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import CVODE
-from combred.native import interface
-from combred.native.choice import ANY_ERROR, NetworkAlone
-from combred.native.library import NativeSurrogate, load
+from combred.libraries import load
+from combred.native import library as arrays
 from combred.native.solver.generator import TOLERANCE
 from combred.native.solver.library import Integrator, Solver
+from combred.surrogate.library.choice import ANY_ERROR, NetworkAlone
+from combred.surrogate.library.compiled import NativeSurrogate
 from combred.surrogate.surrogate import Surrogate
 
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
@@ -113,7 +114,7 @@ def test_rates_and_jacobian_are_the_solver_s(compiled, mechanism, solver_of, pat
 def test_an_interrupt_is_answered_during_a_long_call(mechanism, solver_of, burning, monkeypatch):
     """Rows that are advanced by then are the first ones, as in a call of their own; the others are
     as they were, and the exception tells their number."""
-    monkeypatch.setattr(interface, "SECONDS", 1e-3)
+    monkeypatch.setattr(arrays, "SECONDS", 1e-3)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     states = np.tile(burning, (20, 1))
     known, library = states.copy(), solver_of(mechanism).library
@@ -127,6 +128,6 @@ def test_an_interrupt_is_answered_during_a_long_call(mechanism, solver_of, burni
     done = int(note.split()[3])
     assert 0 < done < len(states) and f"{done} of {len(states)} states" in note
     assert np.array_equal(states[done:], known[done:])
-    monkeypatch.setattr(interface, "FIRST_ROWS", len(states))
+    monkeypatch.setattr(arrays, "FIRST_ROWS", len(states))
     library.integrate_in_place(known[:done], DT, 1e-6)
     assert np.array_equal(states[:done], known[:done])

@@ -11,17 +11,13 @@ import numpy as np
 import pytest
 
 from combred import load_mechanism
-from combred.native import openfoam
-from combred.native.foam_words import is_field, is_word, require_words
-from combred.native.janaf import LARGEST_CP_ERROR, LARGEST_T_ERROR, share_break
-from combred.native.openfoam import (
-    export_case,
-    inert,
-    reactions,
-    sutherland,
-    thermo,
-    write_mechanism,
-)
+from combred.libraries import export_case
+from combred.native.openfoam import case as openfoam
+from combred.native.openfoam.case import inert, write_mechanism
+from combred.native.openfoam.janaf import LARGEST_CP_ERROR, LARGEST_T_ERROR, share_break
+from combred.native.openfoam.reactions import _side, reactions
+from combred.native.openfoam.thermo import sutherland, thermo
+from combred.native.openfoam.words import is_field, is_word, require_words
 
 NUMBER = r"[-+.\de]+"
 R = ct.gas_constant
@@ -113,7 +109,7 @@ def test_a_rate_that_openfoam_cannot_read_is_refused(kinds):
     assert not blocks(reactions(kinds.solution(), listed=False))
 
 
-def library(_, folder: Path) -> list[Path]:
+def library(_, folder: Path, extension) -> list[Path]:
     """In place of `export`."""
     path = folder / "libsolver.so"
     path.write_bytes(b"a library")
@@ -257,38 +253,9 @@ def test_a_break_that_cannot_be_moved_is_refused():
 
 
 EVIL = 'x { } pwned #calc "Foam::system(\\"touch PWNED\\")"; y'
-NO_WORDS = [
-    EVIL,
-    "1HO2",
-    "-A",
-    ".A",
-    "+",
-    "=B",
-    "(S)",
-    "A)",
-    "A(B",
-    "A(B))(",
-    "A B",
-    "A\nB",
-    "A\tB",
-]
-NO_WORDS += [
-    "A;",
-    "A{",
-    "A}",
-    'A"',
-    "A'",
-    "A/B",
-    "A//B",
-    "#calc",
-    "$A",
-    "*A",
-    ":A",
-    ",A",
-    "[A",
-    "A\\",
-]
-NO_WORDS += ["", "A\0", "A\u2028", "List<scalar>", "x" * 300]
+NO_WORDS = "1HO2 -A .A + =B (S) A) A(B A(B))( A; A{ A} A\" A' A/B A//B #calc $A *A :A ,A [A A\\"
+NO_WORDS = ["List<scalar>", *NO_WORDS.split(), "A B", "A\nB", "A\tB", "A\0", "A\u2028", ""]
+NO_WORDS += [EVIL, "x" * 300]
 
 
 @pytest.mark.parametrize("name", NO_WORDS)
@@ -315,9 +282,9 @@ def test_names_that_openfoam_reads_are_taken():
 
 
 def test_electrons_and_powers_in_a_reaction_are_not_read_as_numbers():
-    assert openfoam._side({"E": 2.0, "CH3": 2.0, "e-": 1.0}) == "2 E + 2CH3 + e-"
+    assert _side({"E": 2.0, "CH3": 2.0, "e-": 1.0}) == "2 E + 2CH3 + e-"
     with pytest.raises(ValueError, match=r"the \^ of N2\^2 in a reaction"):
-        openfoam._side({"N2^2": 1.0})
+        _side({"N2^2": 1.0})
 
 
 @pytest.fixture

@@ -6,9 +6,10 @@ import pytest
 import torch
 from one_step import ANY, by_torch, one_step
 
-from combred.native import NativeSurrogate, build, generate, generator
+from combred.native import NativeSurrogate, build, generate
 from combred.surrogate.correction import make_transform
 from combred.surrogate.forms import make_surrogate
+from combred.surrogate.library import generator
 from combred.surrogate.surrogate import Surrogate
 
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")

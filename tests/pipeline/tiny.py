@@ -14,10 +14,11 @@ from compiled_program import ONE_STATE
 from PIL import Image
 
 from combred.experiments.stirred import cases as stirred_cases
-from combred.native import builder, choice, exporter
+from combred.native import builder, exporter
 from combred.pipeline.command import main
 from combred.pipeline.steps import export
 from combred.surrogate.advance import StateFunction
+from combred.surrogate.library import choice
 from combred.validation import acceptance, timing
 
 # Two stages on premixed gas.

@@ -31,7 +31,7 @@ def quick(in_process):
         mock.patch("combred.pipeline.steps.validate.print_validation"),
         mock.patch("combred.validation.timing.compare_times", lambda *_, **__: TIMES),
         mock.patch("combred.pipeline.steps.cases.fastest", StateFunction),
-        mock.patch("combred.native.generator.MOST_WEIGHTS", 0),
+        mock.patch("combred.surrogate.library.generator.MOST_WEIGHTS", 0),
     ):
         yield
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.config.fields import require
 from combred.experiments.counterflow.cantera_flame import (
     COARSE,

@@ -10,13 +10,8 @@ import numpy as np
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import (
-    REFERENCE,
-    Advance,
-    IntegrationError,
-    Reactor,
-    Tolerances,
-)
+from combred.chemistry.reactor import REFERENCE, IntegrationError, Reactor, Tolerances
+from combred.chemistry.stepper import Advance
 from combred.config import ValidationSettings
 from combred.experiments.ignition.rollout import IGNITED, Case, Rollout, integrate, march, mixtures
 from combred.processes.workers import Processes

@@ -12,15 +12,8 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import (
-    FIRST,
-    REFERENCE,
-    Advance,
-    IntegrationError,
-    Reactor,
-    Tolerances,
-    advance_each,
-)
+from combred.chemistry.reactor import FIRST, REFERENCE, IntegrationError, Reactor, Tolerances
+from combred.chemistry.stepper import Advance, advance_each
 
 IGNITED = 400.0  # K: a mixture has ignited where T is this much above its initial value
 STILL = 1e-12  # of mass fractions: less has not reacted

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.config import ValidationSettings
 from combred.experiments.premixed.flame import MARCH, Flame, FlameMarch, burn, start
 from combred.experiments.premixed.grid import FlameCase, Profile

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance, IntegrationError
+from combred.chemistry.reactor import IntegrationError
+from combred.chemistry.stepper import Advance
 from combred.config.fields import require
 from combred.experiments.outcome import (
     INTERVAL,

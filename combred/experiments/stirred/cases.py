@@ -14,7 +14,7 @@ import numpy as np
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.config import ValidationSettings
 from combred.experiments.stirred.errors import compare
 from combred.experiments.stirred.particles import piloted_streams

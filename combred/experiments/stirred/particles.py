@@ -11,7 +11,7 @@ import numpy as np
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.chemistry.thermo import Thermo
 from combred.experiments.cells import react
 

@@ -22,7 +22,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.config.fields import require
 from combred.experiments.stirred.particles import Particles, Stream
 from combred.processes.threads import one_thread

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.experiments.ignition import cases as ignition_cases
 from combred.experiments.ignition.rollout import Rollout
 from combred.experiments.premixed import cases as flame_cases

@@ -14,10 +14,10 @@ import torch
 from combred import native
 from combred.files.records import write_record
 from combred.native import NativeSurrogate
-from combred.native.generator import MOST_WEIGHTS, is_compiled
 from combred.pipeline.console import console
 from combred.pipeline.steps.sample import Data
 from combred.surrogate.export import export_torchscript
+from combred.surrogate.library.generator import MOST_WEIGHTS, is_compiled
 from combred.surrogate.surrogate import Surrogate
 
 CHECKED = 512  # held-out states on which the exported file has to agree with the surrogate
@@ -33,7 +33,7 @@ def export(folder: Path, surrogate: Surrogate, card: dict, data: Data) -> None:
     write_record(folder / "export.json", {"stage": stage, **network, **numbers})
     console.print(
         f"export: {path}, {numbers['bytes'] / 1e6:.2f} MB, agrees with "
-        f"the eager model within {numbers['largest_difference']:.1e}",
+        f"the eager model within {numbers['largest_difference']:.1e}"
     )
     title = f"stage {stage} of the run {folder.name}"
     console.print(f"export: {export_native(folder, surrogate, card, title, check.state())}")

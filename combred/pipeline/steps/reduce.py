@@ -8,16 +8,15 @@ import copy
 
 import torch
 
-from combred.config import ReductionSettings, TrainingSettings
-from combred.pipeline.artefacts import NetworkArtefact
+from combred.config import ReductionSettings
 from combred.pipeline.console import console
+from combred.pipeline.files import NetworkArtefact
 from combred.pipeline.stages import Stage, reduce_stage
-from combred.pipeline.steps.networks import load_network, read_entry, write_entry
 from combred.pipeline.steps.sample import Data
-from combred.pipeline.steps.train import train_stage
+from combred.pipeline.steps.train import Trainer
 from combred.pipeline.tables import shape
 from combred.reduction.network.size import count_parameters
-from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
+from combred.surrogate.storage import load_surrogate, made_from
 from combred.surrogate.surrogate import Surrogate
 from combred.training.loop import forget_checkpoint
 from combred.training.validation_loss import ValidationLoss
@@ -27,30 +26,25 @@ def make_stage(
     artefact: NetworkArtefact,
     stage: Stage,
     before: list[Surrogate],
-    data: Data,
     reduction: ReductionSettings,
-    retraining: TrainingSettings,
+    trainer: Trainer,
 ) -> Surrogate:
     """The surrogate of a stage, reused, or reduced from the last of those `before` and retrained.
     An interrupted retraining is resumed."""
-    mechanism, inputs = before[0].mechanism, artefact.inputs
+    mechanism, merged = before[0].mechanism, artefact.merged
     if artefact.path.exists():
-        surrogate = load_network(artefact, mechanism)
-        artefact.merged.unlink(missing_ok=True)
+        surrogate = artefact.load(mechanism)
+        merged.unlink(missing_ok=True)
         console.print(f"stage {stage.index}: {shape(surrogate.network)}, reused")
         return surrogate
-    known = read_entry(artefact).get("inputs") == inputs
+    known = artefact.numbers().get("inputs") == artefact.inputs
     if not known:
         forget_checkpoint(artefact.metrics)  # of other settings
-    if not (known and artefact.merged.exists() and made_from(artefact.merged) == inputs):
-        merge_stage(artefact, stage, before, data, reduction)
-    surrogate = load_surrogate(artefact.merged, mechanism)
-
-    def record(numbers: dict) -> None:
-        write_entry(artefact, {**read_entry(artefact), "retraining": numbers})
-
-    train_stage(artefact, surrogate, data, retraining, record)
-    artefact.merged.unlink()
+    if not (known and merged.exists() and made_from(merged) == artefact.inputs):
+        merge_stage(artefact, stage, before, reduction, trainer.data)
+    surrogate = load_surrogate(merged, mechanism)
+    trainer.make(artefact, surrogate)
+    merged.unlink()
     return surrogate
 
 
@@ -58,8 +52,8 @@ def merge_stage(
     artefact: NetworkArtefact,
     stage: Stage,
     before: list[Surrogate],
-    data: Data,
     reduction: ReductionSettings,
+    data: Data,
 ) -> None:
     """Write the reduced network, and the record of what the reduction did to the losses."""
     parent, full = before[-1], count_parameters(before[0].network)
@@ -71,6 +65,6 @@ def merge_stage(
     record["validation_merged"] = loss(network)["validation"]
     reduced = copy.deepcopy(parent)
     reduced.network = network
-    write_entry(artefact, {"inputs": artefact.inputs, **record})
-    save_surrogate(artefact.merged, reduced, parent.mechanism, inputs=artefact.inputs)
+    artefact.write_numbers(record)
+    artefact.save(reduced, merged=True)
     console.print(f"stage {stage.index}: {stage.what}: {shape(network)}")

@@ -16,8 +16,8 @@ from combred.config import SamplingSettings, SensitivitySettings
 from combred.dataset.table import StateTable, open_states
 from combred.files.parts import forget_parts
 from combred.files.records import write_record
-from combred.pipeline.artefacts import Artefact
 from combred.pipeline.console import console, progress
+from combred.pipeline.files import Artefact
 from combred.pipeline.resolved import of_run, of_settings
 from combred.processes.workers import Processes
 from combred.sampling.sample import sample as sample_dataset
@@ -28,7 +28,9 @@ from combred.training.validation_loss import require_held_out
 
 HELD_OUT = 0.05  # share of the trajectories
 # What the pipeline does about a file of states that is missing, damaged or of other settings.
-SAMPLED = "`python -m combred.pipeline only=sample` makes a missing one; run=NAME names another run."
+SAMPLED = (
+    "`python -m combred.pipeline only=sample` makes a missing one; run=NAME names another run."
+)
 CALIBRATION = 20_000  # training states that least squares and errors of a reduction use
 
 

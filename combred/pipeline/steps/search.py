@@ -6,27 +6,23 @@ its memory; writes stage1.safetensors and reduce.json.
 
 import copy
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from combred.config import ReductionSettings, TrainingSettings
-from combred.files.records import ANOTHER_RUN, require_same, write_record
-from combred.pipeline.artefacts import NetworkArtefact
+from combred.config import ReductionSettings
 from combred.pipeline.console import console, progress
+from combred.pipeline.files import NetworkArtefact
 from combred.pipeline.stages import Stage, reduce_stage
-from combred.pipeline.steps.networks import load_network, read_entry
-from combred.pipeline.steps.sample import Data
-from combred.pipeline.steps.train import train_network
+from combred.pipeline.steps.train import Trainer
 from combred.pipeline.tables import shape
 from combred.reduction import AttemptFolder, shrink_until
 from combred.reduction.network.size import count_parameters
 from combred.reduction.search.attempts import Attempt, NotPassed, Shrunk, format_errors
 from combred.reduction.search.shrink import FACTOR, MAX_KEEP_RATIO
-from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.training.loop import forget_checkpoint
 from combred.validation.acceptance import SEED
@@ -35,9 +31,8 @@ from combred.validation.acceptance import SEED
 def search_smallest(
     artefact: NetworkArtefact,
     first: Surrogate,
-    data: Data,
     reduction: ReductionSettings,
-    retraining: TrainingSettings,
+    trainer: Trainer,
     judge: Callable[[Surrogate], dict[str, float]],
 ) -> Surrogate:
     """The smallest network found that meets the criteria, as the surrogate of stage 1.
@@ -46,13 +41,12 @@ def search_smallest(
     criteria itself, and where search/ holds a search with other settings.
     """
     if artefact.path.exists():
-        surrogate = load_network(artefact, first.mechanism)
-        done = read_entry(artefact).get("criteria")
+        surrogate, done = artefact.load(first.mechanism), artefact.numbers().get("criteria")
         # Without its record the network stays as it is.
         if not done or done["reason"] != "attempts" or len(done["trace"]) > reduction.attempts:
             console.print(f"stage 1: {shape(surrogate.network)}, reused")
             return surrogate
-    search = _Search(artefact, first, data, reduction, retraining)
+    search = _Search(artefact, first, reduction, trainer)
     try:
         found = shrink_until(
             first,
@@ -61,7 +55,12 @@ def search_smallest(
             search.train,
             judge,
             reduction.attempts,
-            memory=AttemptFolder(search.folder, artefact.inputs, search.save, search.load),
+            memory=AttemptFolder(
+                search.folder,
+                artefact.inputs,
+                lambda file, one: search.attempt(file).save(one),
+                lambda file: search.attempt(file).load(first.mechanism),
+            ),
             describe=lambda s: {"widths": s.network.widths, "weights": s.network.n_weights},
             on_attempt=search.print,
         )
@@ -75,49 +74,38 @@ def search_smallest(
     return found.network
 
 
+@dataclass(frozen=True)
 class _Search:
     """What `shrink_until` calls, for the networks of a run; the folder search/ is its memory."""
 
-    def __init__(
-        self,
-        artefact: NetworkArtefact,
-        first: Surrogate,
-        data: Data,
-        reduction: ReductionSettings,
-        retraining: TrainingSettings,
-    ):
-        self.artefact, self.first, self.data = artefact, first, data
-        self.settings, self.retraining = reduction, retraining
-        self.folder, self.full = search_folder(artefact), count_parameters(first.network)
+    artefact: NetworkArtefact
+    first: Surrogate
+    settings: ReductionSettings
+    trainer: Trainer
 
-    def made_from(self, file: Path) -> dict:
-        """What the network of an attempt is made from: the inputs of the search, and its name."""
-        return self.artefact.inputs | {"attempt": file.name}
+    @property
+    def folder(self) -> Path:
+        return search_folder(self.artefact)
 
-    def save(self, file: Path, surrogate: Surrogate) -> None:
-        """Write the surrogate of an attempt."""
-        save_surrogate(file, surrogate, self.first.mechanism, inputs=self.made_from(file))
-
-    def load(self, file: Path) -> Surrogate:
-        """The surrogate of an attempt. Raises ValueError where it is of another search."""
-        surrogate = load_surrogate(file, self.first.mechanism)
-        require_same(file, made_from(file) or {}, self.made_from(file), ANOTHER_RUN)
-        return surrogate
+    def attempt(self, file: Path) -> NetworkArtefact:
+        """The network of an attempt, made from the inputs of the search, and its name."""
+        return NetworkArtefact(file, self.artefact.inputs | {"attempt": file.name}, 1)
 
     @cached_property
     def inputs(self) -> Tensor:
         """Network inputs of the calibration states."""
-        return self.data.calibration_inputs(self.first)
+        return self.trainer.data.calibration_inputs(self.first)
 
     def cut(self, surrogate: Surrogate, share: float) -> Surrogate:
         """A copy of a surrogate with the `share` of its parameters, by the method of the
         settings."""
-        of_first = share * count_parameters(surrogate.network) / self.full
+        full = count_parameters(self.first.network)
+        of_first = share * count_parameters(surrogate.network) / full
         stage = Stage(1, parameters=of_first, method=self.settings.method)
         smaller = copy.deepcopy(surrogate)
         with torch.no_grad(), progress("cutting"):
             smaller.network, _ = reduce_stage(
-                surrogate.network, stage, self.settings, self.inputs, self.full
+                surrogate.network, stage, self.settings, self.inputs, full
             )
         return smaller
 
@@ -127,8 +115,7 @@ class _Search:
 
     def train(self, surrogate: Surrogate, number: int) -> dict:
         """Retrain the surrogate of an attempt; from its checkpoint, if there is one."""
-        metrics, what = self.metrics(number), f"attempt {number}"
-        return train_network(surrogate, self.data, self.retraining, metrics, what)
+        return self.trainer.train(surrogate, self.metrics(number), f"attempt {number}")
 
     def print(self, attempt: Attempt) -> None:
         """Print an attempt, after its cut and after its judgement; its checkpoint is of no more
@@ -170,7 +157,6 @@ def finish(
         "trace": [asdict(attempt) for attempt in found.trace],
     }
     record = {
-        "inputs": artefact.inputs,
         "stage": 1,
         "method": reduction.method,
         "parameters": smallest.share,
@@ -182,8 +168,8 @@ def finish(
         "retraining": smallest.training,
         "criteria": criteria,
     }
-    write_record(artefact.record, {"stages": [record]})
-    save_surrogate(artefact.path, found.network, first.mechanism, inputs=artefact.inputs)
+    artefact.write_numbers(record)
+    artefact.save(found.network)
     for scrap in search_folder(artefact).glob("*.checkpoint"):
         scrap.unlink()
     why = {
@@ -192,9 +178,9 @@ def finish(
     }
     console.print(
         f"stage 1: {shape(found.network.network)}, the smallest that meets the criteria: "
-        f"{why[found.reason]}",
+        f"{why[found.reason]}"
     )
     if not smallest.number:
         console.print(
-            "  [bold yellow]nothing smaller than stage 0 meets the criteria: it is stage 1 too[/]",
+            "  [bold yellow]nothing smaller than stage 0 meets the criteria: it is stage 1 too[/]"
         )

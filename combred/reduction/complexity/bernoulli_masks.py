@@ -11,7 +11,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.complexity.structure import Structure
+from combred.reduction.complexity.structure import Removal, Structure, shrink
+from combred.reduction.network.tensors import tensor_of
 
 DECIDED = 0.5  # when theta is rounded, units and blocks with at least this theta stay
 
@@ -25,13 +26,22 @@ class BernoulliMasks:
 
     def __init__(self, structure: Structure, theta: Tensor):
         self.handles: list = []
-        self.resize(structure, theta)
+        self._resize(structure, theta)
 
-    def resize(self, structure: Structure, theta: Tensor) -> None:
-        """Make the masks those of a smaller structure, with its theta (n,)."""
+    def _resize(self, structure: Structure, theta: Tensor) -> None:
         self.sizes = structure.sizes
         self.theta, self.floor = nn.Parameter(theta.detach().clone()), torch.zeros_like(theta)
         self.round()
+
+    def narrow(self, left: Structure, removal: Removal, optimizer: torch.optim.Optimizer) -> None:
+        """Make the masks, and the optimiser of theta, those of the structure that a removal has
+        left."""
+        stays, old = torch.zeros_like(self.theta, dtype=torch.bool), self.theta
+        for name in left.sizes:
+            self.by_name(stays)[name][removal.units.get(name, slice(None))] = True
+        stay = stays.nonzero()[:, 0]
+        self._resize(left, old[stay])
+        follow(optimizer, {old: (self.theta, stay)})
 
     def by_name(self, values: Tensor) -> dict[str, Tensor]:
         """Views of a tensor (n,) by the name of the layer or block."""
@@ -57,7 +67,7 @@ class BernoulliMasks:
 
                 def mask_units(module: nn.Module, args: tuple, name=name, positions=positions):
                     xi = self.xi[name].repeat_interleave(positions)
-                    axes = 0 if isinstance(module, nn.Linear) else module.weight.dim() - 2
+                    axes = 0 if isinstance(module, nn.Linear) else tensor_of(module).dim() - 2
                     return args[0] * xi.to(args[0].dtype).reshape(-1, *[1] * axes), *args[1:]
 
                 module = network.get_submodule(reader)
@@ -76,14 +86,25 @@ class BernoulliMasks:
         self.handles.clear()
 
 
-def index_network(network: nn.Module) -> nn.Module:
-    """A copy of a network in which each parameter entry is its own flat index (float64 holds those
-    up to 2^53): after the same surgery as the network, it says which entries are left."""
+def narrow_network(
+    network: nn.Module, structure: Structure, removal: Removal, optimizer: torch.optim.Optimizer
+) -> Structure:
+    """Apply a removal to a network and to the optimiser of its weights, in place; the structure
+    that is left."""
+    old = dict(network.named_parameters(remove_duplicate=False))
+    # After the same surgery, the network of flat indices says which entries are left (float64 holds
+    # indices up to 2^53).
     indices = copy.deepcopy(network).double()
-    with torch.no_grad():
-        for p in indices.parameters():
-            p.copy_(torch.arange(p.numel(), dtype=p.dtype, device=p.device).reshape(p.shape))
-    return indices
+    for p in indices.parameters():
+        p.copy_(torch.arange(p.numel(), dtype=p.dtype, device=p.device).reshape(p.shape))
+    shrink(indices, structure, removal)
+    left = shrink(network, structure, removal)
+    moved: dict[Tensor, tuple[Tensor, Tensor] | None] = dict.fromkeys(old.values())
+    entries = dict(indices.named_parameters(remove_duplicate=False))
+    for name, p in network.named_parameters(remove_duplicate=False):
+        moved[old[name]] = p, entries[name].detach().long()
+    follow(optimizer, moved)
+    return left
 
 
 def follow(
@@ -95,12 +116,13 @@ def follow(
     the old one; None where the parameter is gone.
     """
     for group in optimizer.param_groups:
-        group["params"] = [moved[p][0] for p in group["params"] if moved[p] is not None]
+        left = (moved[p] for p in group["params"])
+        group["params"] = [found[0] for found in left if found is not None]
     for old in list(optimizer.state):
-        state = optimizer.state.pop(old)
-        if moved[old] is None:
+        state, found = optimizer.state.pop(old), moved[old]
+        if found is None:
             continue
-        new, index = moved[old]
+        new, index = found
         for key, value in state.items():
             if not isinstance(value, Tensor) or value.dim() == 0:
                 continue  # a count of steps

@@ -19,16 +19,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.complexity.bernoulli_masks import (
-    DECIDED,
-    BernoulliMasks,
-    follow,
-    index_network,
-)
+from combred.reduction.complexity.bernoulli_masks import DECIDED, BernoulliMasks, narrow_network
 from combred.reduction.complexity.expected_cost import ComplexityIndex
 from combred.reduction.complexity.residuals import find_structure
 from combred.reduction.complexity.settings import Complexity
-from combred.reduction.complexity.structure import shrink
+from combred.reduction.complexity.structure import Removal
 from combred.reduction.network.size import count_flops, count_parameters
 
 
@@ -111,11 +106,10 @@ class Training:
         C = loss(self.network(x), y)
         self.optimizer.zero_grad(set_to_none=True)
         C.backward()
-        weights = [p for p in self.network.parameters() if p.dim() > 1 and p.grad is not None]
-        if self.settings.weight_decay and weights:  # lambda W (equation 20)
-            gradients = [p.grad for p in weights]
-            with torch.no_grad():
-                torch._foreach_add_(gradients, weights, alpha=self.settings.weight_decay)
+        with torch.no_grad():
+            for p in self.network.parameters():  # lambda W (equation 20)
+                if self.settings.weight_decay and p.dim() > 1 and p.grad is not None:
+                    p.grad.add_(p, alpha=self.settings.weight_decay)
         self.optimizer.step()
         if xi is not None and xi.grad is not None:
             self.learn_theta(xi.grad)
@@ -141,39 +135,30 @@ class Training:
         """
         if self.settled or bool(stays.all()):
             return
-        by_name = self.masks.by_name(stays.clone())
-        removed = self.choose_blocks(by_name)
-        left = self.structure.without(removed)
-        for name in left.layers:
-            if not by_name[name].any():  # not in a block, or it would be gone
-                by_name[name][self.masks.by_name(self.masks.theta)[name].argmax()] = True
-        kept = {name: by_name[name].nonzero()[:, 0] for name in left.layers}
-        old = dict(self.network.named_parameters(remove_duplicate=False))
-        indices = index_network(self.network)
-        shrink(indices, self.structure, kept, removed)
-        self.structure = shrink(self.network, self.structure, kept, removed)
-        moved: dict[Tensor, tuple[Tensor, Tensor] | None] = dict.fromkeys(old.values())
-        entries = dict(indices.named_parameters(remove_duplicate=False))
-        for name, p in self.network.named_parameters(remove_duplicate=False):
-            moved[old[name]] = p, entries[name].detach().long()
-        follow(self.optimizer, moved)
-        self.kept = {name: self.kept[name][kept[name]] for name in left.layers}
-        self.removed += removed
-        flat = [s if name in left.sizes else s & False for name, s in by_name.items()]
-        stay, theta = torch.cat(flat).nonzero()[:, 0], self.masks.theta
-        self.masks.resize(self.structure, theta[stay])
-        follow(self.theta_optimizer, {theta: (self.masks.theta, stay)})
+        removal = self.choose(self.masks.by_name(stays.clone()))
+        self.structure = narrow_network(self.network, self.structure, removal, self.optimizer)
+        self.masks.narrow(self.structure, removal, self.theta_optimizer)
         self.index.narrow(self.structure)
+        self.kept = {name: self.kept[name][units] for name, units in removal.units.items()}
+        self.removed += removal.blocks
         self.fix_last_units()
 
-    def choose_blocks(self, stays: dict[str, Tensor]) -> list[str]:
-        """The blocks to remove: those that do not stay, or in which a layer has no unit left."""
+    def choose(self, stays: dict[str, Tensor]) -> Removal:
+        """The removal of the units and blocks that do not stay, by name (bool, changed here), and
+        of the blocks in which a layer has no unit left. A layer outside of all blocks keeps
+        one."""
         chosen = {name for name in self.structure.blocks if not stays[name].any()}
         for name, layer in self.structure.layers.items():
             around = self.structure.blocks_around(layer.carriers)
             if around and not stays[name].any():
                 chosen.add(around[0])
-        return [name for name in self.structure.blocks if name in chosen]
+        blocks = [name for name in self.structure.blocks if name in chosen]
+        units, theta = {}, self.masks.by_name(self.masks.theta)
+        for name in self.structure.without(blocks).layers:
+            if not stays[name].any():
+                stays[name][theta[name].argmax()] = True
+            units[name] = stays[name].nonzero()[:, 0]
+        return Removal(units, blocks)
 
     @torch.no_grad()
     def fix_last_units(self) -> None:

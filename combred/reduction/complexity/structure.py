@@ -79,23 +79,30 @@ class Structure:
         return Structure(layers, blocks, self.untouched)
 
 
-def shrink(
-    network: nn.Module, structure: Structure, kept: Mapping[str, Tensor], removed: Sequence[str]
-) -> Structure:
-    """Remove the paths of the blocks `removed`, and all units but `kept`, from `network`, in place.
+@dataclass(frozen=True)
+class Removal:
+    """What is removed from a structure at once: of each layer all `units` but these, indices (k,)
+    by name, where a layer without an entry stays whole; and `blocks`, by name."""
 
-    kept: indices (k,) of units by layer; a layer without an entry stays whole. Returns the
-    structure that is left. The network keeps its type and its forward. On a removed path nothing is
-    computed: its modules pass on their input, and the last one gives zero.
+    units: Mapping[str, Tensor]
+    blocks: Sequence[str]
+
+
+def shrink(network: nn.Module, structure: Structure, removal: Removal) -> Structure:
+    """Apply a removal to `network`, in place; the structure that is left.
+
+    The network keeps its type and its forward. On a removed path nothing is computed: its modules
+    pass on their input, and the last one gives zero.
     """
-    for name in removed:
+    for name in removal.blocks:
         remove_path(network, structure.blocks[name])
-    left = structure.without(removed)
+    left = structure.without(removal.blocks)
     layers = dict(left.layers)
     for name, layer in left.layers.items():
-        if name in kept and len(kept[name]) < layer.units:
-            apply_merge_in_place(network, layer, Merge.prune(kept[name], layer.units))
-            layers[name] = replace(layer, units=len(kept[name]))
+        kept = removal.units.get(name)
+        if kept is not None and len(kept) < layer.units:
+            apply_merge_in_place(network, layer, Merge.prune(kept, layer.units))
+            layers[name] = replace(layer, units=len(kept))
     return replace(left, layers=layers)
 
 

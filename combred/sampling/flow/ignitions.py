@@ -27,21 +27,51 @@ def ignitions(streams: Streams, count: int) -> tuple[np.ndarray, np.ndarray]:
     """States [T, p, Y] (n, 2 + n_species) of ignitions, about `count` of them, and their time steps
     dt (n,) [s]: the first state of each, and others uniform in the path length."""
     begin = fresh_gases(streams, int(np.ceil(count / ROWS)))
-    begin = begin[within_range(begin)]
-    which, states, t, step, length = march(streams, begin)
-    # Points of the paths, which lie one after the other.
-    ends, total = np.cumsum(length), np.bincount(which, length, len(begin))
-    start, shape = (np.cumsum(total) - total)[:, None], (len(begin), STATES)
-    point = np.sort(start + total[:, None] * streams.rng.random(shape), axis=1)
-    segment = np.searchsorted(ends, point).clip(0, len(ends) - 1)
-    after = step[segment] * (1.0 - ((ends[segment] - point) / length[segment]).clip(0.0, 0.999))
-    times, dt = t[segment] + after, streams.log_uniform(streams.settings.dt, shape)
-    times[:, 0] = 0.0
-    i, j = np.nonzero(apart(times, dt) & (total[:, None] > 0.0))
-    late, found = j > 0, begin[i]
-    found[late] = streams.react(states[segment[i, j][late]], after[i, j][late])
+    paths = Paths(streams, begin[within_range(begin)])
+    shape = len(paths.begin), STATES
+    along = np.sort(paths.length[:, None] * streams.rng.random(shape), axis=1)
+    dt = streams.log_uniform(streams.settings.dt, shape)
+    times = paths.times(along)
+    along[:, 0] = times[:, 0] = 0.0
+    i, j = np.nonzero(apart(times, dt) & (paths.length[:, None] > 0.0))
+    found = paths.at(i, along[i, j])
     inside = within_range(found)
     return found[inside], dt[i, j][inside]
+
+
+class Paths:
+    """The paths of ignitions from the states `begin` (m, 2 + n_species), with their lengths (m,).
+
+    Their segments lie one after the other: a state, its time [s], the step [s] and the path length
+    of each (`march`), and the sum of these lengths at its end.
+    """
+
+    def __init__(self, streams: Streams, begin: np.ndarray):
+        self.streams, self.begin = streams, begin
+        which, self.states, self.t, self.step, self.lengths = march(streams, begin)
+        self.ends, self.length = (
+            np.cumsum(self.lengths),
+            np.bincount(which, self.lengths, len(begin)),
+        )
+        self.start = np.cumsum(self.length) - self.length
+
+    def times(self, along: np.ndarray) -> np.ndarray:
+        """Times (m, k) [s] at the path lengths `along` (m, k)."""
+        segment, after = self._segments(self.start[:, None] + along)
+        return self.t[segment] + after
+
+    def at(self, which: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """States (n, 2 + n_species) of the paths `which` (n,) at path lengths `along` (n,)."""
+        found, late = self.begin[which], along > 0.0
+        segment, after = self._segments((self.start[which] + along)[late])
+        found[late] = self.streams.react(self.states[segment], after)
+        return found
+
+    def _segments(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The segments at some points of all paths, and the times [s] since their beginnings."""
+        segment = np.searchsorted(self.ends, point).clip(0, len(self.ends) - 1)
+        left = ((self.ends[segment] - point) / self.lengths[segment]).clip(0.0, 0.999)
+        return segment, self.step[segment] * (1.0 - left)
 
 
 def fresh_gases(streams: Streams, n: int) -> np.ndarray:

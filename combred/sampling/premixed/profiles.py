@@ -9,7 +9,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import Advance
+from combred.chemistry.stepper import Advance
 from combred.dataset.schema import States
 from combred.experiments.premixed.grid import MovingGrid, Profile
 

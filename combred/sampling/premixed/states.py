@@ -61,11 +61,7 @@ class PremixedStates:
         perturbed = perturb(self.projection, rng, around, each, PERTURBATION)
         count = -(-each // RELAXED_PER_STATE)
         wide = perturb(self.projection, rng, around, count, RELAXED_PERTURBATION)
-        parts = [
-            exact,
-            self.label(rng, *perturbed),
-            self.relax(rng, *wide, count=each),
-        ]
+        parts = [exact, self.label(rng, *perturbed), self.relax(rng, *wide, count=each)]
         first = SAMPLERS.index(trajectory.kind)
         for offset, part in enumerate(parts):
             part.sampler[:] = first + offset

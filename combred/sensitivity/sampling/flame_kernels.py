@@ -39,10 +39,7 @@ WEIGHT = 0.45  # an error of 1 % of a mass counts as one of 0.45 % of a delay or
 
 
 def kernel_states(
-    mechanism: Mechanism,
-    sampling: SamplingSettings,
-    solver: Solver,
-    rng: np.random.Generator,
+    mechanism: Mechanism, sampling: SamplingSettings, solver: Solver, rng: np.random.Generator
 ) -> SensitiveStates:
     """Cells of a kernel at `TIMES` times, for `SPECIES` species that it forms; a trajectory for
     each species.

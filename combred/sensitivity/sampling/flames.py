@@ -44,10 +44,7 @@ PEAK_WEIGHT = 0.1  # an error of 1 % of a species' peak counts as one of 0.1 % o
 
 
 def premixed_states(
-    mechanism: Mechanism,
-    sampling: SamplingSettings,
-    solver: Solver,
-    rng: np.random.Generator,
+    mechanism: Mechanism, sampling: SamplingSettings, solver: Solver, rng: np.random.Generator
 ) -> SensitiveStates:
     """Cells of a premixed flame with the sensitivity of its speed; a trajectory for each dt.
 
@@ -77,10 +74,7 @@ def premixed_states(
 
 
 def counterflow_states(
-    mechanism: Mechanism,
-    sampling: SamplingSettings,
-    solver: Solver,
-    rng: np.random.Generator,
+    mechanism: Mechanism, sampling: SamplingSettings, solver: Solver, rng: np.random.Generator
 ) -> SensitiveStates:
     """Cells of a counterflow diffusion flame with the sensitivities of the peaks of T and of
     `PEAKS` species that it forms; a trajectory for each dt and peak. Arguments and errors are those

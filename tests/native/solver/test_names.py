@@ -69,7 +69,7 @@ def test_names_do_not_change_the_code(mechanism):
 
     known = mechanism_of_text(text_of(list("CODEF")), "m.yaml", "gas")
     assert bare(generate(mechanism)) == bare(generate(known))
-    one = single_file(generate(mechanism), "x\n#error\\", "solver")
+    one = single_file(generate(mechanism), "x\n#error\\")
     head = one[: one.index("\n// ---")]
     assert all(line.startswith("//") and not line.endswith("\\") for line in head.splitlines())
 

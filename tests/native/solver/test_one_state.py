@@ -8,7 +8,7 @@ rate.
 import numpy as np
 from compiled_program import ONE_STATE, compile_quickly, require_same_answers
 
-from combred.native.interface import Library
+from combred.native.library import Library
 from combred.native.solver import generate
 
 DT = 1e-7

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from compiled_program import compile_quickly
 
-from combred.native import NativeSurrogate, generator
+from combred.native import NativeSurrogate
 from combred.pipeline.steps.export import export_native, require_agreement
 from combred.surrogate.card import make_card
 from combred.surrogate.forms import make_surrogate
+from combred.surrogate.library import generator
 from combred.surrogate.storage import content_digest
 from combred.surrogate.surrogate import Surrogate
 

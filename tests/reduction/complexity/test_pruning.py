@@ -16,7 +16,7 @@ from combred.reduction.complexity.expected_cost import ComplexityIndex
 from combred.reduction.complexity.pruning import Complexity, train_sparsely
 from combred.reduction.complexity.residuals import find_structure
 from combred.reduction.complexity.sparse_training import Training
-from combred.reduction.complexity.structure import shrink
+from combred.reduction.complexity.structure import Removal, shrink
 from combred.reduction.network.size import count_flops, count_parameters
 from combred.reduction.reduce import reduce
 
@@ -202,7 +202,7 @@ def test_at_0_and_1_the_index_is_the_cost_of_the_smaller_network(kind):
     theta[-2] = 0.0  # a block
     kept = {n: v.nonzero()[:, 0] for n, v in by_name(structure, theta).items()}
     smaller = copy.deepcopy(network)
-    shrink(smaller, structure, kept, [list(structure.blocks)[-2]])
+    shrink(smaller, structure, Removal(kept, [list(structure.blocks)[-2]]))
     flops = float(of_flops(theta)) * of_flops.totals[0]
     parameters = float(of_parameters(theta)) * of_parameters.totals[1]
     assert parameters == pytest.approx(count_parameters(smaller), rel=1e-12)
@@ -253,7 +253,8 @@ def test_a_network_without_units_and_blocks_is_the_masked_network(drawn, make, x
         masks.attach(masked, structure)
         smaller = copy.deepcopy(network)
         kept = {n: v.nonzero()[:, 0] for n, v in by_name(structure, theta).items()}
-        left = shrink(smaller, structure, kept, [n for n in structure.blocks if not len(kept[n])])
+        removal = Removal(kept, [n for n in structure.blocks if not len(kept[n])])
+        left = shrink(smaller, structure, removal)
         assert all(layer.units == len(kept[name]) for name, layer in left.layers.items())
         # float32: the same sums without their zeros, in another order, on numbers of order one
         assert torch.allclose(smaller(x), masked(x), rtol=1e-5, atol=1e-5)

@@ -12,6 +12,7 @@ from combred.processes.interrupts import postponed
 log = logging.getLogger(__name__)
 
 OWN = "// Written by combred, which overwrites it at the next export.\n"  # the first line
+HEAD = "FoamFile {{ version 2.0; format ascii; class dictionary; object {0}; }}\n"
 KEPT = ("thermo", "reactions")  # of others, are renamed
 
 

@@ -1,25 +1,36 @@
-"""The fastest way to advance a surrogate on a CPU: compiled, where there is a compiler.
+"""The fastest way to advance a surrogate on a CPU: compiled, or in TorchScript where it cannot be.
 
 Takes a `Surrogate`; gives an `Advance`.
 """
 
 import logging
+from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from combred.chemistry.reactor import Advance
-from combred.native.generator import is_compiled
-from combred.native.library import NativeSurrogate, compile
+from combred.chemistry.states import Real, Rows
+from combred.chemistry.stepper import Advance
+from combred.native.builder import build
+from combred.native.library import load_built
 from combred.native.solver.generator import LARGEST_TOLERANCE
 from combred.surrogate.advance import StateFunction
+from combred.surrogate.library.compiled import NativeSurrogate
+from combred.surrogate.library.generator import generate, is_compiled
 from combred.surrogate.surrogate import Surrogate
 
 log = logging.getLogger(__name__)
-
-
 ANY_ERROR = LARGEST_TOLERANCE
+
+
+def compile(surrogate: Surrogate, folder: Path | None = None) -> NativeSurrogate:
+    """Write a surrogate and the solver of its mechanism as C++, compile and load them.
+
+    folder: where sources and library are written (None: a cache,
+    `combred.files.records.cache_folder`). Raises ValueError for a network that is too large
+    (`combred.surrogate.library.generator.MOST_WEIGHTS`), RuntimeError without a C++ compiler.
+    """
+    return NativeSurrogate(load_built(lambda: build(generate(surrogate), folder)).path)
 
 
 class NetworkAlone:
@@ -30,9 +41,7 @@ class NetworkAlone:
     def __init__(self, compiled: NativeSurrogate):
         self.compiled = compiled
 
-    def advance(
-        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def advance(self, T: Rows, p: Real, Y: Rows, dt: Real) -> tuple[Rows, Rows]:
         """T (n,) [K] and Y (n, n_species) of the states, dt [s] later."""
         return self.compiled.attempt(T, p, Y, dt, ANY_ERROR).or_nan()
 

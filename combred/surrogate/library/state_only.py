@@ -1,14 +1,15 @@
 """A network of the state alone as C++: its numbers, and the range of its training.
 
 Takes a `StateSurrogate` and the layout of its solver; gives parts of the files that
-`combred.native.generator` writes.
+`combred.surrogate.library.generator` writes.
 """
 
 import numpy as np
 
-from combred.native.arrays import array, constant, of_tensor
+from combred.native.arrays import array, constant
 from combred.native.solver.layout import Layout
 from combred.surrogate.forms import StateSurrogate
+from combred.surrogate.library.numbers import of_tensor
 
 FOLDER = "state_only"  # of source/
 ROUNDING = 1e-5  # of standardised variables in floats

@@ -1,0 +1,1 @@
+"""A mechanism in a case of OpenFOAM: `combred export MECHANISM CASE --openfoam`."""

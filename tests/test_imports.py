@@ -1,0 +1,146 @@
+"""The two seams, in new processes: the solver's side, from a mechanism to its check and its export,
+which needs neither networks nor the packages of the extra `train`; and the reduction of torch
+networks, which needs no chemistry.
+
+A check with its page, and a library for all CPUs: .ci/run, which installs no torch for them.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from compiled_program import IN_ONE, quick_compiler
+from test_rooms import imports
+
+import combred
+from combred.names import TRAIN
+
+FOLDER = Path(combred.__file__).parent
+OF_NETWORKS = {"surrogate", "training", "sensitivity", "kernels", "reduction"}
+DOORS = {"libraries", "check.description"}  # load what a network needs where they are given one
+HIDING = f"""
+import importlib.abc, json, sys
+
+class Hidden(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {TRAIN}:
+            raise ModuleNotFoundError("No module named " + repr(name), name=name)
+
+sys.meta_path.insert(0, Hidden())
+"""
+SOLVER = """
+import combred
+from combred.native import builder
+
+solver, found = combred.solver("h2o2.yaml"), {}
+Y = solver.mechanism.mixture("H2:1", "O2:1, N2:3.76", 1.0)[None]
+T, _ = solver.advance([1200.0], 101325.0, Y, 1e-3)
+assert T[0] > 2500.0
+found["solver"] = sorted(sys.modules)
+import combred.check.checking
+from combred.native import exporter
+exporter.build_portable = builder.build
+combred.native.export("h2o2.yaml", "library")
+again = combred.native.load("library/libsolver.so").integrate([1200.0], 101325.0, Y, 1e-3)
+assert again.T == T
+found["check and export"] = sorted(sys.modules)
+from combred.command import main
+exact = combred.CVODE(solver.mechanism).advance([1200.0], 101325.0, Y, 1e-3)[0]
+assert abs(T - exact) < 1.0
+assert main(["export", "h2o2.yaml", "library"]) == 0
+assert main(["check", "library/libsolver.so"]) == 0
+assert main(["check", "h2o2.yaml", "--fuel", "AR:1"]) == 2
+found["command"] = sorted(sys.modules)
+assert len(combred.models()) >= 3
+for use in ('combred.load("drm19-38k")', "combred.Surrogate", "combred.reduce",
+            'combred.native.export("drm19-38k", "library")', "combred.native.compile",
+            "combred.native.compile_cuda(solver.mechanism)"):
+    try:
+        eval(use)
+    except ImportError as error:
+        assert "pip install 'combred[train]'" in str(error), error
+    else:
+        raise AssertionError(use)
+assert main(["models"]) == 0
+for words in (["run", "stage=1"], ["export", "drm19-38k", "library"]):
+    assert main(words) == 2
+print(json.dumps(found))
+"""
+REDUCTION = """
+import json, sys
+import torch
+import combred
+network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+rows = torch.randn(64, 4)
+combred.reduce(network, rows, parameters=0.6, calibration=rows)
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def printed(code: str, folder: Path) -> list[str]:
+    """The lines that a new process prints, in which C++ is not optimised."""
+    quick = {"CXX": quick_compiler(folder, "-O0"), "XDG_CACHE_HOME": str(folder / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder,
+        env=os.environ | quick | {"COLUMNS": "200", "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=500,
+    )  # fmt: skip
+    assert done.returncode == 0 and "Traceback" not in done.stdout + done.stderr, done.stderr
+    return done.stdout.splitlines()
+
+
+def of_combred(modules: list[str]) -> set[str]:
+    """The modules of combred among others, without "combred."."""
+    return {name.removeprefix("combred.") for name in modules if name.startswith("combred.")}
+
+
+def rooms(modules: list[str]) -> set[str]:
+    """The rooms of these modules."""
+    return {name.split(".")[0] for name in of_combred(modules)}
+
+
+def source(name: str) -> str:
+    """The text of a module of combred; "" of its data."""
+    path = FOLDER / name.replace(".", "/")
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return path.read_text() if path.is_file() else ""
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory) -> dict[str, list[str]]:
+    """The modules that the solver's side has loaded after each of its steps."""
+    folder = tmp_path_factory.mktemp("solver")
+    *said, found = printed(HIDING + IN_ONE + SOLVER, folder)
+    assert {path.name for path in (folder / "library").iterdir()} == {
+        "solver.cpp", "combred.h", "libsolver.so",
+    }  # fmt: skip
+    text = " ".join(" ".join(said).split())
+    assert "drm19-38k" in text and text.count("pip install 'combred[train]'") == 2
+    return json.loads(found)
+
+
+def test_the_solver_its_check_and_its_export_load_nothing_of_networks(loaded):
+    assert not {"torch", "h5py"} & set(loaded["command"])
+    assert not rooms(loaded["command"]) & OF_NETWORKS
+    later = {
+        f"{module} imports {name}"
+        for module in of_combred(loaded["check and export"]) - DOORS
+        for name in imports(source(module))
+        if name.split(".")[0] in OF_NETWORKS
+    }
+    assert not later
+
+
+@pytest.mark.parametrize(("step", "most"), [("solver", 5300), ("check and export", 9620)])
+def test_the_solver_s_side_is_read_by_itself(loaded, step, most):
+    """Lines of Python, blanks and docstrings included."""
+    assert sum(source(name).count("\n") for name in of_combred(loaded[step])) <= most
+
+
+def test_the_reduction_of_a_network_loads_nothing_of_chemistry(tmp_path):
+    modules = json.loads(printed(REDUCTION, tmp_path)[-1])
+    assert "cantera" not in modules
+    assert rooms(modules) == {"reduction", "kernels", "names", "files", "config"}

@@ -48,7 +48,7 @@ OF_SOLVER = "combred.native.solver", "combred.native.arrays", CHEMISTRY
 STEP = tuple(
     f"combred.surrogate.{name}" for name in (
         "forms", "surrogate", "network", "transform", "correction", "closure", "quasi_steady",
-        "training_range", "thermo", "kinetics", "rate_numbers",
+        "training_range", "thermo", "kinetics", "rate_numbers", "element_projection",
     )
 )  # fmt: skip
 OF_NETWORK = "combred.surrogate.library.generator"

@@ -40,6 +40,11 @@ class Kinetics(nn.Module):
     Raises ValueError as `combred.surrogate.rate_numbers.readable`.
     """
 
+    LEAST: Final[float] = 1e-300  # kmol/m3: concentration of an absent species, for its logarithm
+    SLOWEST: Final[float] = -85.0  # ln of the smallest rate: float32 underflows at exp(-87)
+    GAS_CONSTANT: Final[float] = GAS_CONSTANT
+    LN_10: Final[float] = float(np.log(10.0))
+    LN_SCARCE: Final[float] = float(np.log(SCARCE))
     weights: Tensor
     reference_pressure: Tensor
     orders: Tensor
@@ -59,12 +64,6 @@ class Kinetics(nn.Module):
     sri: Tensor
     thermo: Tensor
     T_breaks: Tensor
-
-    LEAST: Final[float] = 1e-300  # kmol/m3: concentration of an absent species, for its logarithm
-    SLOWEST: Final[float] = -85.0  # ln of the smallest rate: float32 underflows at exp(-87)
-    GAS_CONSTANT: Final[float] = GAS_CONSTANT
-    LN_10: Final[float] = float(np.log(10.0))
-    LN_SCARCE: Final[float] = float(np.log(SCARCE))
 
     def __init__(self, mechanism: Mechanism, dtype: torch.dtype = torch.float64):
         super().__init__()

@@ -12,7 +12,7 @@ from nasa9 import HYDROGEN
 from combred.chemistry.mechanism import mechanism_of_text
 from combred.config import SamplingSettings
 from combred.experiments.premixed import flame
-from combred.experiments.stirred import cases as stirred
+from combred.experiments.stirred.experiment import CASE, StirredReactors
 from combred.native.solver import generate
 from combred.sampling.flow import FlowStates
 from combred.sampling.plan import FlowBlock
@@ -42,8 +42,8 @@ def premixed(mechanism, solver):
 
 def stirred_reactor(mechanism, solver):
     """The means in time of a partially stirred reactor."""
-    todo = [replace(stirred.CASE, particles=8, steps=40)]
-    (found,) = stirred.follow(mechanism, solver, MIXTURE, todo)
+    todo = [replace(CASE, particles=8, steps=40)]
+    (found,) = StirredReactors(mechanism, MIXTURE, todo).stir(solver)
     assert found.T.max() > 1000.0
     return found.T, found.Y
 

@@ -92,6 +92,8 @@ def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monk
     status, output = call(copy, TINY, *FLAMES)
     assert "validation: reused" in output and "flame speed" in output
     assert (folder / "flames.h5").stat().st_mtime_ns == stored
+    assert call(copy, TINY, "only=report", *FLAMES[1:])[0] == 0
+    assert (folder / "figures/flames.png").is_file()
     assert call(copy, TINY, "only=validate")[0] == 0
     numbers = json.loads((folder / "validation.json").read_text())
     assert "flame" not in numbers["stages"]["stage0"]

@@ -36,7 +36,6 @@ def write_check(folder: Path) -> Path:
     page = Page(
         title=f"The solver of {name} beside CVODE",
         name=name,
-        done="Checked",
         alarms=[Note(f"**{row['what']}**: {value(row)}", alarm=True) for row in wrong],
         verdict=sentence(record),
         further=further(record),

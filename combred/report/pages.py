@@ -18,14 +18,12 @@ from combred.report.style import STYLE, save
 
 @dataclass(frozen=True)
 class Page:
-    """The content of a page, in this order. title; name: of the run or mechanism, for the title bar
-    of a browser; done: the words before the date; alarms: warnings that stand before any number;
-    verdict: the result in a sentence; further: the most important numbers; head: blocks before the
-    first section; sections."""
+    """The content of a page, in this order. title; name: of the run or mechanism; alarms: warnings
+    that stand before any number; verdict: the result in a sentence; further: the most important
+    numbers; head: blocks before the first section; sections."""
 
     title: str
     name: str
-    done: str
     alarms: Sequence[Note]
     verdict: str
     further: str

@@ -118,10 +118,11 @@ class Loop:
     def condense(self, layer: HiddenLayer) -> bool:
         """Condense a layer at its threshold; the network before it is the save point. False where
         nothing merges."""
-        self.threshold = self.settings.final_threshold
+        threshold = self.settings.final_threshold
         if self.phase == "layer":
-            self.threshold = self.settings.threshold(self.t_fail[layer.name])
-        cut = self.cut(self.current, layer, self.threshold)
+            threshold = self.settings.threshold(self.t_fail[layer.name])
+        assert threshold is not None  # else there is no final cut
+        self.threshold, cut = threshold, self.cut(self.current, layer, threshold)
         if cut is None:
             self.commit("unchanged")
             if self.phase == "layer":
@@ -135,13 +136,14 @@ class Loop:
     def retrain(self) -> bool:
         """Train the condensed network and test it after each step: True where it stays, False where
         the loop returns to the save point."""
-        settings, criterion, why = self.settings, self.criterion(), ""
+        settings, criterion, why, saved = self.settings, self.criterion(), "", self.saved
+        assert saved
         while not why:
             loss, metric = self.train_step(), self.current.metric
             self.trained += 1
             lowest = settings.deviation if self.trained >= settings.deviation_steps else None
             if metric >= criterion:
-                share = self.current.parameters / self.saved.parameters
+                share = self.current.parameters / saved.parameters
                 self.reductions += self.phase == "layer"
                 self.standard, self.saved = criterion, None
                 self.keep_best()
@@ -157,7 +159,7 @@ class Loop:
                 why = "steps"
             else:
                 self.commit("test", loss=loss)
-        self.current, self.saved = self.saved, None
+        self.current, self.saved = saved, None
         self.commit("rollback", loss=loss, reason=why, metric=metric)
         if self.phase == "layer" and why != "steps":
             self.t_fail[self.layer] += 1  # equation (24)
@@ -223,7 +225,8 @@ class Loop:
         other: fields that have another value than the present one, or none by default.
         """
         current, training = self.current, self.phase == "train"
-        fields = dict(
+        event = Event(
+            event=len(self.record.events),
             step=self.step,
             kind=kind,
             phase=self.phase,
@@ -242,5 +245,4 @@ class Loop:
             rate=self.settings.rate(self.reductions),
         )
         saved = [self.saved] if self.saved else []
-        event = Event(len(self.record.events), **fields | other)
-        self.record.add(event, [current, *saved, *self.best.values()])
+        self.record.add(replace(event, **other), [current, *saved, *self.best.values()])

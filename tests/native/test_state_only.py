@@ -9,7 +9,6 @@ from one_step import ANY, by_torch, one_step
 from combred.native import NativeSurrogate, build, generate
 from combred.surrogate.correction import make_transform
 from combred.surrogate.forms import make_surrogate
-from combred.surrogate.library import generator
 from combred.surrogate.surrogate import Surrogate
 
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
@@ -93,9 +92,3 @@ def test_other_time_steps_are_the_solver_s(native, alone, near):
     for dt in (own, own * (1.0 + 1e-9)):
         found = native.attempt(near[:, 0], near[:, 1], near[:, 2:], dt, ANY)
         assert (found.steps == 0).mean() > 0.8  # all that can be closed
-
-
-def test_a_network_that_is_too_large_is_refused(alone, monkeypatch):
-    monkeypatch.setattr(generator, "MOST_WEIGHTS", 100)
-    with pytest.raises(ValueError, match="at most 100 weights, and this one has 1,"):
-        generate(alone)

@@ -35,8 +35,6 @@ from combred.experiments.ignition import cases as ignition_cases
 from combred.experiments.premixed import cases as flame_cases
 from combred.experiments.premixed import flame
 from combred.experiments.stirred.particles import piloted_streams
-from combred.native.solver import generate, matrix
-from combred.native.solver import library as solver_library
 from combred.native.solver.library import Solver
 from combred.processes import workers
 from combred.processes.workers import Processes
@@ -78,15 +76,6 @@ def pytest_collection_modifyitems(items):
 def one_thread():
     """torch on one thread: the same sums in the same order on every machine."""
     torch.set_num_threads(1)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def text_once():
-    """The text of a solver is written once: a run of the pipeline makes five of a mechanism."""
-    once = functools.cache(lambda mechanism, _: generate(mechanism))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solver_library, "generate", lambda m: once(m, matrix.LARGE))
-        yield
 
 
 # -- made once -------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from combred.pipeline.steps import search as searching
 from combred.pipeline.steps import train as training
 from combred.pipeline.steps.cases import FLAMES, IGNITIONS, Kind, answers
 from combred.pipeline.steps.sample import Data, read_data
+from combred.pipeline.steps.validate import load_validation
 from combred.pipeline.tables import shape
 from combred.surrogate.card import describe_accuracy, describe_training, make_card
 from combred.surrogate.surrogate import Surrogate
@@ -112,9 +113,11 @@ def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) 
 
 def report(run: Run, surrogates: list[Surrogate]) -> None:
     """Draw report.html and figures/. The surrogates are an input so that networks of other settings
-    are refused before anything is drawn of them."""
-    from combred.report.writing import write_report  # matplotlib is slow to import
+    are refused before anything is drawn of them. Raises FileNotFoundError where the validation is
+    of other networks."""
+    from combred.report.run import write_report  # matplotlib is slow to import
 
+    load_validation(run)
     write_report(run.folder, run.mechanism)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from combred.reduction.fit.calibration import Calibration, layer_moments
+from combred.reduction.fit.calibration import Calibration, layer_moments, missing_calibration
 from combred.reduction.fit.units import describe_units
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
 from combred.reduction.methods.brain_surgeon import eliminate
@@ -22,7 +22,7 @@ VISIBLE = 1e-4
 
 def allocate(
     reducer: LayerwiseReducer,
-    layers: Sequence[HiddenLayer],
+    layers: list[HiddenLayer],
     kind: str,
     amount: float,
     multiple: int = 1,
@@ -50,6 +50,8 @@ def allocate(
     def reduce_to(widths: list[int]) -> Reduced:
         return reducer.reduce(layers, [{"keep": k} for k in widths])
 
+    if reducer.calibration is None:
+        raise ValueError(missing_calibration("allocation"))
     losses, full = [], [layer.units for layer in layers]
     for layer in layers:
         curve = _loss_curve(reducer.network, layer, reducer.calibration)
@@ -66,7 +68,12 @@ def allocate(
         for i in range(steps, 0, -1)
     ]
     found = [reduce_to(_within(widths, cost, kind, amount)) for widths in (path, even)]
-    return min(found, key=lambda reduced: reduced.output_error)
+    return min(found, key=_error)
+
+
+def _error(found: Reduced) -> float:
+    """The error of the output, which a reduction with calibration inputs has."""
+    return np.inf if found.output_error is None else found.output_error
 
 
 def _largest_reduction(
@@ -77,7 +84,7 @@ def _largest_reduction(
     while few <= many:
         middle = (few + many) // 2
         found = reduce_to(path[middle])
-        if found.output_error <= amount:
+        if _error(found) <= amount:
             best, few = found, middle + 1
         else:
             many = middle - 1
@@ -139,7 +146,7 @@ def _descend(
     widths, path = list(full), [list(full)]
     while any(k > 1 for k in widths):
         one_more = np.eye(len(widths)) + widths
-        price = (cost(one_more) - cost(widths)).tolist()
+        price = (cost(one_more.tolist()) - cost(widths)).tolist()
         best, best_rate, narrower = -1, np.inf, 1
         for i, k in enumerate(widths):
             if k > 1:

@@ -30,8 +30,8 @@ def require_method(method: Method, kind: str, calibration: Calibration | None) -
 
 def require_inputs(
     network: nn.Module, example: Tensor | None, calibration: Calibration | None
-) -> None:
-    """ValueError where the example is missing or no batch, a parameter is not finite, or the
+) -> Tensor:
+    """The example; ValueError where it is missing or no batch, a parameter is not finite, or the
     calibration inputs cannot be used."""
     if example is None:
         raise ValueError("reduce needs an example_input that the network runs on, as x[:1]")
@@ -44,7 +44,7 @@ def require_inputs(
             "be reduced; load an earlier one"
         )
     if calibration is None:
-        return
+        return example
     if isinstance(calibration, Iterator):
         raise ValueError(
             "calibration is run through more than once, an iterator only once: give inputs "
@@ -58,6 +58,7 @@ def require_inputs(
                 "with calibration the error of the output is measured, and this network returns "
                 "more than one tensor: wrap it in a module that returns the one that counts"
             )
+    return example
 
 
 def _rows_like(example: Tensor, x: Tensor) -> int:
@@ -94,14 +95,15 @@ def choose_layers(
     if isinstance(layers, (str, int)):
         raise ValueError(f"layers={layers!r} is one name: give a list, layers=[{layers!r}]")
     untouched, targets = dict(survey.untouched), []
-    for layer in survey.layers if layers is None else [survey[wanted] for wanted in layers]:
+    named = None if layers is None else [survey[wanted] for wanted in layers]
+    for layer in survey.layers if named is None else named:
         reason = refusal(method, layer, compensation)
-        if layers is None and layer.residual and not method.handles_residual:
+        if named is None and layer.residual and not method.handles_residual:
             continue
-        if reason and layers is not None:
+        if reason and named is not None:
             raise ValueError(f"layer {layer.name} cannot be reduced: {reason}")
         if layer in targets:
-            raise ValueError(f"layer {layer.name} is named twice in layers={list(layers)}")
+            raise ValueError(f"layer {layer.name} is named twice in layers={list(layers or ())}")
         if reason:
             untouched[layer.name] = reason
         else:
@@ -114,13 +116,15 @@ def choose_layers(
 
 def require_sizes(kind: str, sizes: Sizes) -> None:
     """ValueError unless sizes are numbers, and shares where they are shares."""
-    by_layer = kind in ("threshold", "ratio") and isinstance(sizes, Mapping)
-    for size in sizes.values() if by_layer else [sizes]:
-        if not isinstance(size, Real):
+    given: list[object] = [sizes]
+    if kind in ("threshold", "ratio") and isinstance(sizes, Mapping):
+        given = list(sizes.values())
+    for size in given:
+        if not isinstance(size, int | float | Real):
             raise ValueError(f"a size is a number, or a dict of numbers by layer, not {sizes!r}")
-        if kind == "ratio" and not 0 < size <= 1:
+        if kind == "ratio" and not 0 < float(size) <= 1:
             raise ValueError(f"ratio={sizes} is the share of units kept: it lies in (0, 1]")
-        if kind in BUDGETS and not 0 < size < 1:
+        if kind in BUDGETS and not 0 < float(size) < 1:
             raise ValueError(f"{kind}={sizes} is a share: it lies between 0 and 1")
 
 

@@ -17,6 +17,7 @@ from combred.reduction.fit.calibration import (
     ROWS_A_UNIT,
     Calibration,
     layer_moments,
+    missing_calibration,
     relative_error,
 )
 from combred.reduction.fit.compensation import refit
@@ -134,8 +135,10 @@ class LayerwiseReducer:
     def error_of_one(self, layer: HiddenLayer, keep: int) -> float:
         """Relative error of the output where one layer alone keeps `keep` units."""
         merge, _, _ = self.merge(None, layer, {"keep": keep})
-        reduced = apply_merge(self.network, layer, merge)
-        return self.error(reduced)
+        error = self.error(apply_merge(self.network, layer, merge))
+        if error is None:
+            raise ValueError(missing_calibration("an error"))
+        return error
 
     def merge(
         self, reduced: nn.Module | None, layer: HiddenLayer, how_far: dict
@@ -161,6 +164,8 @@ class LayerwiseReducer:
             return choice, choice, rows
         if self.compensation == "none":
             return Merge.prune(choice.kept, layer.units), choice, rows
+        if data is None or self.calibration is None:
+            raise ValueError(missing_calibration(self.method.name))
         if choice.carriers:  # the kept units have moved, and their activations with them
             moved = apply_merge(current, layer, choice)
             data = layer_moments(self.network, moved, layer, self.calibration)

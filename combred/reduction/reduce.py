@@ -5,7 +5,7 @@ given or chosen (`allocation`), and the layers reduced one after another (`layer
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +34,7 @@ from combred.reduction.network.widths import problem_of_widths
 
 
 def reduce(
-    network: nn.Module,
+    network: Any,
     example_input: Tensor | None = None,
     *,
     method: str | Callable[..., Merge] = "condensation",
@@ -79,14 +79,14 @@ def reduce(
         return _reduce_model(network, calibration, how | {kind: amount})
     chosen = resolve_method(method)
     require_method(chosen, kind, calibration)
-    require_inputs(network, example_input, calibration)
+    example_input = require_inputs(network, example_input, calibration)
     compensation = resolve_compensation(compensation, calibration)
     survey, example_input = find_layers(network, example_input), batch_of(network, example_input)
     targets, untouched = choose_layers(survey, layers, chosen, compensation)
     fitted, held_out = (None, None) if calibration is None else split(calibration)
     reducer = LayerwiseReducer(network, example_input, fitted, held_out, chosen, compensation)
     targets.sort(key=survey.layers.index)  # front to back, in whatever order they are named
-    if kind in ("threshold", "ratio"):
+    if kind in ("threshold", "ratio") or isinstance(amount, Mapping):
         found = reducer.reduce(targets, sizes_by_layer(kind, amount, targets))
     else:
         found = allocate(reducer, targets, kind, amount, multiple)
@@ -106,7 +106,7 @@ def _how_far(sizes: dict[str, Any]) -> tuple[str, Any]:
     return kind, amount
 
 
-def _reduce_model(model: nn.Module, calibration: Calibration | None, how: dict) -> Reduced:
+def _reduce_model(model: Any, calibration: Calibration | None, how: dict) -> Reduced:
     """A copy of a model whose network is reduced."""
     inputs = model.network_inputs(calibration)
     found = reduce(model.network, inputs[:1], calibration=inputs, **how)

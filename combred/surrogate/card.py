@@ -101,8 +101,8 @@ def training_range(surrogate: "Surrogate") -> dict:
         # A mass fraction at the floor means an absent species.
         Y = Y.where(Y > 1.001 * transform.boxcox.floor, 0.0)
         ends.append([float(v[0]), float(transform.pressure(v[1])), *Y.tolist()])
-    T, p, *Y = (list(pair) for pair in zip(*ends, strict=True))
-    return {"T": T, "p": p, "Y": dict(zip(surrogate.species, Y, strict=True))}
+    T, p, *fractions = (list(pair) for pair in zip(*ends, strict=True))
+    return {"T": T, "p": p, "Y": dict(zip(surrogate.species, fractions, strict=True))}
 
 
 def require_card_of(surrogate: "Surrogate", card: dict) -> None:
@@ -111,8 +111,8 @@ def require_card_of(surrogate: "Surrogate", card: dict) -> None:
     if not isinstance(card, dict):
         raise ValueError(f"a card is a table of keys (combred.models() has some), not {card!r}")
     network = {"widths": surrogate.network.widths, "kinetics": surrogate.kinetics}
-    own = {"species": surrogate.species, "network": network, "dt": list(surrogate.dt_range)}
-    own["tolerance"] = surrogate.TOLERANCE
+    own: dict[str, object] = {"species": surrogate.species, "network": network}
+    own |= {"dt": list(surrogate.dt_range), "tolerance": surrogate.TOLERANCE}
     for key, value in own.items():
         told = card.get(key, value)
         if isinstance(value, dict) and isinstance(told, dict):

@@ -39,6 +39,9 @@ class CorrectionTransform(StateTransform):
     ESTIMATE_WEIGHT: Final[float] = 0.02  # of the error estimate's loss beside the correction's
     BOUND: Final[float] = 100.0  # of the correction over M scale; 99 % of training are below 4
 
+    qss_mean: Tensor
+    qss_std: Tensor
+
     def __init__(self, mechanism: Mechanism, lam: float, floor: float, power: float):
         super().__init__(mechanism.n_species, lam, floor, power)
         self.boxcox = ShiftedBoxCox(lam, floor)

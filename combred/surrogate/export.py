@@ -8,10 +8,10 @@ import io
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from combred.files.records import strict, write_bytes, write_json
 from combred.files.torch_archive import damage_in
@@ -54,13 +54,11 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
     return {"largest_difference": difference, "bytes": path.stat().st_size}
 
 
-def largest_difference(
-    one: nn.Module, other: nn.Module, state: torch.Tensor, dt: torch.Tensor
-) -> float:
-    """Largest relative difference between two surrogates in `forward` and `source`, on batches of
-    0, 1 and all of `state` (n, 2 + n_species) with the time steps dt (n,) [s]; 1 if `trust`
-    differs, NaN if a result is not finite. Trust is not compared where the error estimate is within
-    1 % of its limit, 1, since rounding decides there."""
+def largest_difference(one: Surrogate, other: Any, state: torch.Tensor, dt: torch.Tensor) -> float:
+    """Largest relative difference between a surrogate and a loaded one in `forward` and `source`,
+    on batches of 0, 1 and all of `state` (n, 2 + n_species) with the time steps dt (n,) [s]; 1 if
+    `trust` differs, NaN if a result is not finite. Trust is not compared where the error estimate
+    is within 1 % of its limit, 1, since rounding decides there."""
     differences = [torch.zeros(())]
     for n in {0, 1, len(state)}:
         rows = state[:n], dt[:n]

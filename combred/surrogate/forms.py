@@ -23,7 +23,6 @@ class StateSurrogate(Surrogate):
     is 7 % of the change plus 0.7 K in T, or plus 7e-5 in Y.
     """
 
-    kinetics: Final[bool] = False
     refused = "not in_training_range"
     remedy = "combred.solver(surrogate.mechanism) advances any valid state"
     SHARE: Final[float] = 0.07
@@ -64,7 +63,7 @@ class QuasiSteadySurrogate(Surrogate):
         |T_next - T_raw| / (4 |dT| + 20 K)
     """
 
-    kinetics: Final[bool] = True
+    kinetics = True
     refused = "dt out of its range"
     remedy = "combred.native.compile(surrogate) advances any valid state, by the solver behind it"
     FLOOR: Final[float] = 0.4  # of [T, F(Y)] over its scale, root mean square

@@ -16,6 +16,8 @@ class Network(nn.Module):
     Without biases it has sum_l m_l m_{l+1} weights, the size that the papers count.
     """
 
+    __jit_unused_properties__ = ["linear", "widths", "n_weights"]
+
     def __init__(self, widths: Sequence[int]):
         super().__init__()
         self.layers = nn.ModuleList(
@@ -23,14 +25,19 @@ class Network(nn.Module):
         )
 
     @property
+    def linear(self) -> list[nn.Linear]:
+        """The layers, from input to output."""
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+
+    @property
     def widths(self) -> list[int]:
         """Units of every layer, input and output included."""
-        return [self.layers[0].in_features] + [layer.out_features for layer in self.layers]
+        return [self.linear[0].in_features] + [layer.out_features for layer in self.linear]
 
     @property
     def n_weights(self) -> int:
         """Number of weights, without biases."""
-        return sum(layer.weight.numel() for layer in self.layers)
+        return sum(layer.weight.numel() for layer in self.linear)
 
     def forward(self, x: Tensor) -> Tensor:
         """x (n, widths[0]) -> (n, widths[-1]): ReLU between the affine layers, none after the
@@ -50,7 +57,7 @@ def initialize(network: Network, scales: Sequence[float | str], generator: torch
     (He et al., ICCV 2015); "condense" is the standard deviation 2 / (m_in + m_out) of Chen & Xu
     2024, equation 19, so small that neurons align in direction during training.
     """
-    for layer, scale in zip(network.layers, scales, strict=True):
+    for layer, scale in zip(network.linear, scales, strict=True):
         m_out, m_in = layer.weight.shape
         std = 2.0 / (m_in + m_out) if scale == "condense" else float(scale) * (2.0 / m_in) ** 0.5
         with torch.no_grad():

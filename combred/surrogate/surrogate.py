@@ -20,6 +20,8 @@ from combred.chemistry.states import (
     HIGHEST_T,
     LOWEST_T,
     Real,
+    Rows,
+    Tolerance,
     require_tolerance,
     states_of,
     steps_of,
@@ -41,11 +43,13 @@ class Surrogate(nn.Module, Stepper):
     """
 
     __jit_unused_properties__ = ["dt_range"]
-    kinetics: bool  # whether the network corrects QSS steps
+    kinetics = False  # whether the network corrects QSS steps
+    inverse_covariance: Tensor
+    max_mahalanobis: Tensor
     remedy = ""  # of states that the network is not trusted with
     refused = ""  # the same, in words
     # TorchScript does not inherit annotations.
-    __constants__ = ("TOLERANCE", "LOWEST_T", "HIGHEST_T")
+    __constants__ = ("TOLERANCE", "LOWEST_T", "HIGHEST_T", "kinetics")
 
     # The default tolerance: the largest error estimate of a step that is trusted, relative to its
     # change. Chosen by ignitions and states of flows (docs/findings.md, 2026-11-25).
@@ -264,13 +268,7 @@ class Surrogate(nn.Module, Stepper):
 
     @torch.jit.ignore
     def attempt(
-        self,
-        T: np.ndarray,
-        p: Real,
-        Y: np.ndarray,
-        dt: Real,
-        tolerance: float | None = None,
-        max_steps: int = 0,
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
     ) -> Solution:
         """As `Stepper.attempt`, by the network alone, in one step: a row whose error ratio exceeds
         1 is as it was."""

@@ -75,7 +75,14 @@ class StateTransform(nn.Module):
     training range (`combred.surrogate.training_range`).
     """
 
+    # Buffers: of the features and of the change, and the dt [s] of a step.
+    mean: Tensor
+    std: Tensor
+    covariance: Tensor
+    low: Tensor
+    high: Tensor
     scale: Tensor
+    dt_range: Tensor
 
     def __init__(self, n_species: int, lam: float, floor: float, power: float):
         super().__init__()
@@ -144,17 +151,16 @@ class StateTransform(nn.Module):
         The moments are summed in float64 about the first chunk's mean. Raises ValueError for fewer
         than two states.
         """
-        n, total, outer, shift = 0, None, None, None
-        changed = torch.zeros_like(self.mean)
-        squared = torch.zeros_like(self.mean)
+        n, shift = 0, torch.zeros_like(self.mean)
+        total, changed, squared = (torch.zeros_like(self.mean) for _ in range(3))
+        outer = torch.zeros_like(self.covariance)
         low, high = torch.full_like(self.mean, torch.inf), torch.full_like(self.mean, -torch.inf)
         least, most = torch.full((2,), torch.inf, dtype=torch.float64) * torch.tensor([1.0, -1.0])
         for state, later, dt in steps:
             least, most = torch.minimum(least, dt.min()), torch.maximum(most, dt.max())
             v, w = self.variables(state), self.variables(later)
-            if shift is None:
+            if n == 0:
                 shift = v.mean(0)
-                total, outer = torch.zeros_like(shift), torch.zeros_like(self.covariance)
             n += len(v)
             total += (v - shift).sum(0)
             outer += (v - shift).T @ (v - shift)

@@ -73,17 +73,14 @@ def resources(of: Kernel) -> dict:
         for name, kind in of.signature.items()
         if kind.endswith(":16")
     }
+    options = {
+        name: sizes.get(getattr(of, name), getattr(of, name))
+        for name in ("num_warps", "num_stages", "maxnreg")
+    }
     made = triton.compile(
         ASTSource(kernel, types, constants, divisible),
         target=GPUTarget("cuda", of.arch, 32),
-        options={
-            **{
-                name: sizes.get(value, value)
-                for name in ("num_warps", "num_stages", "maxnreg")
-                for value in [getattr(of, name)]
-            },
-            "enable_fp_fusion": True,  # silences a warning of Triton 3.9
-        },
+        options=options | {"enable_fp_fusion": True},  # which silences a warning of Triton 3.9
     )
     used = report(made.asm["cubin"])
     return {**used, "shared": made.metadata.shared, "ptx": made.asm["ptx"], "sizes": sizes}
@@ -93,16 +90,12 @@ def report(binary: bytes) -> dict:
     """Registers of a kernel and bytes of its stack, which are those that were spilled."""
     import triton
 
-    tools = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
+    tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "cuobjdump"
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(binary)
         file.flush()
-        output = subprocess.run(
-            [tools / "cuobjdump", "-res-usage", file.name],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        command = [tool, "-res-usage", file.name]
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = {name: int(n) for name, n in re.findall(r"(REG|STACK|LOCAL):(\d+)", output)}
     return {"registers": found["REG"], "spill_bytes": found["STACK"] + found["LOCAL"]}
 

@@ -62,20 +62,22 @@ def test_triton_asked_for_and_not_installed_says_what_to_do(without_triton):
         kernels.group(ROWS, 0.5, "triton")
 
 
-@pytest.mark.parametrize(
-    "error", [ModuleNotFoundError("No module named 'x'", name="x"), OSError("libx.so")]
-)
-def test_a_broken_triton_is_distinguished_from_an_absent_one(without_triton, error):
-    without_triton(error)
-    reason = loading.unavailable(torch.device("cpu"))
-    assert "does not load" in reason and str(error) in reason
-
-
-def test_an_old_triton_is_refused(monkeypatch):
-    triton = pytest.importorskip("triton")
+def test_a_broken_triton_an_old_one_and_an_old_device_are_told_apart(without_triton, monkeypatch):
+    triton, device = pytest.importorskip("triton"), torch.device("cuda", 0)
+    for capability, reason in (
+        ((7, 5), "cuda:0 has compute capability 7.5; the kernels need 8.0"),
+        ((8, 0), None),
+        ((9, 0), None),
+    ):
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _, found=capability: found)
+        assert loading.unavailable(device) == reason
     monkeypatch.setattr(triton, "__version__", "3.4.0")
-    reason = loading.unavailable(torch.device("cpu"))
-    assert reason == "Triton 3.4.0 is older than 3.5: pip install combred[cuda]"
+    told = "Triton 3.4.0 is older than 3.5: pip install combred[cuda]"
+    assert loading.unavailable(torch.device("cpu")) == told
+    for error in (ModuleNotFoundError("No module named 'x'", name="x"), OSError("libx.so")):
+        without_triton(error)
+        reason = loading.unavailable(torch.device("cpu"))
+        assert "does not load" in reason and str(error) in reason
 
 
 def test_the_interpreter_is_a_device_for_any_tensor(triton, device, monkeypatch):
@@ -85,17 +87,6 @@ def test_the_interpreter_is_a_device_for_any_tensor(triton, device, monkeypatch)
     if device.type == "cpu":
         labels, mains = kernels.group(ROWS, 0.5, "triton")
         assert labels.tolist() == mains.tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("capability", [(7, 5), (8, 0), (9, 0)])
-def test_old_devices_are_refused(capability, monkeypatch):
-    pytest.importorskip("triton")
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    reason = loading.unavailable(torch.device("cuda", 0))
-    if capability >= (8, 0):
-        assert reason is None
-    else:
-        assert reason == "cuda:0 has compute capability 7.5; the kernels need 8.0"
 
 
 class OnCuda(torch.Tensor):

@@ -4,12 +4,13 @@ Takes a `Mechanism`; gives a `Solver`, which simulations take in place of CVODE.
 what a compiled surrogate has, too.
 """
 
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.states import Real, require_rates, states_of
+from combred.chemistry.states import Real, Rows, Tolerance, require_rates, states_of
 from combred.chemistry.stepper import Solution, Stepper
 from combred.native.builder import build
 from combred.native.library import Library, load_built
@@ -30,6 +31,12 @@ def solver(mechanism: Mechanism | str, phase: str = "", volume: bool = False) ->
     return Solver(mechanism, volume=volume)
 
 
+@lru_cache(maxsize=8)
+def files_of(mechanism: Mechanism) -> dict[str, str]:
+    """The files of `generate`, written once: a run makes several solvers of a mechanism."""
+    return generate(mechanism)
+
+
 class Integrator(Stepper):
     """A compiled library on numpy arrays: a `Stepper`; threads may share it.
 
@@ -40,13 +47,7 @@ class Integrator(Stepper):
         self.library, self.tolerance, self.volume = library, tolerance, volume
 
     def attempt(
-        self,
-        T: np.ndarray,
-        p: Real,
-        Y: np.ndarray,
-        dt: Real,
-        tolerance: float | None = None,
-        max_steps: int = 0,
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
     ) -> Solution:
         """As `Stepper.attempt`; max_steps: 0 for `MOST_ATTEMPTS`."""
         states = states_of(T, p, Y)
@@ -54,7 +55,7 @@ class Integrator(Stepper):
         error, steps = self.library.integrate_in_place(states, dt, chosen, max_steps, self.volume)
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
 
-    def rates(self, T: np.ndarray, p: Real, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def rates(self, T: Rows, p: Real, Y: Rows) -> tuple[Rows, Rows]:
         """Net production rate dY/dt and destruction rate [1/s] of each species, (n, n_species)
         each, at T (n,) [K], p [Pa], one for all or (n,), Y (n, n_species); net 0 of inert species.
         Raises ValueError as `states_of` and `require_rates`."""
@@ -86,6 +87,6 @@ class Solver(Integrator):
         volume: bool = False,
         folder: Path | None = None,
     ):
-        library = load_built(lambda: build(generate(mechanism), folder))
+        library = load_built(lambda: build(files_of(mechanism), folder))
         super().__init__(library, tolerance, volume)
         self.mechanism = mechanism

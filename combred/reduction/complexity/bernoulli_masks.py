@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction.complexity.structure import Removal, Structure, shrink
+from combred.reduction.network.tensors import tensor_of
 
 DECIDED = 0.5  # when theta is rounded, units and blocks with at least this theta stay
 
@@ -66,7 +67,7 @@ class BernoulliMasks:
 
                 def mask_units(module: nn.Module, args: tuple, name=name, positions=positions):
                     xi = self.xi[name].repeat_interleave(positions)
-                    axes = 0 if isinstance(module, nn.Linear) else module.weight.dim() - 2
+                    axes = 0 if isinstance(module, nn.Linear) else tensor_of(module).dim() - 2
                     return args[0] * xi.to(args[0].dtype).reshape(-1, *[1] * axes), *args[1:]
 
                 module = network.get_submodule(reader)
@@ -115,12 +116,13 @@ def follow(
     the old one; None where the parameter is gone.
     """
     for group in optimizer.param_groups:
-        group["params"] = [moved[p][0] for p in group["params"] if moved[p] is not None]
+        left = (moved[p] for p in group["params"])
+        group["params"] = [found[0] for found in left if found is not None]
     for old in list(optimizer.state):
-        state = optimizer.state.pop(old)
-        if moved[old] is None:
+        state, found = optimizer.state.pop(old), moved[old]
+        if found is None:
             continue
-        new, index = moved[old]
+        new, index = found
         for key, value in state.items():
             if not isinstance(value, Tensor) or value.dim() == 0:
                 continue  # a count of steps

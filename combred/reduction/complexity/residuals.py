@@ -12,6 +12,7 @@ from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.layers import find_layers, make_layer
 from combred.reduction.network.operations import NORMS, PRODUCERS
 from combred.reduction.network.paths import NotReducible, Path, PathGraph
+from combred.reduction.network.tracing import called
 from combred.reduction.network.widths import width_readers
 
 SUMS = (operator.add, torch.add, "add")
@@ -87,7 +88,7 @@ class _Sums(PathGraph):
     def block(self, path: fx.Node) -> tuple[Block, str]:
         """The block of a path, and why it cannot be removed, "" if it can."""
         region = self.used_for(path)
-        modules = tuple(n.target for n in self.nodes if n in region and n.op == "call_module")
+        modules = tuple(called(n) for n in self.nodes if n in region and n.op == "call_module")
         (total,) = path.users
         in_place = total.target in SUMS_IN_PLACE and total.args[0] is path
         reason = ""
@@ -95,14 +96,14 @@ class _Sums(PathGraph):
             reason = "one of its modules is used more than once"
         elif any(self.works_in_place(node, region) for node in region):
             reason = "it holds an operation in place, which would change the shortcut's input"
-        return Block(path.target, modules, in_place), reason
+        return Block(called(path), modules, in_place), reason
 
     def works_in_place(self, node: fx.Node, region: set[fx.Node]) -> bool:
         """Whether a node may change a value from outside of a region."""
         if node.op == "call_module":
             in_place = getattr(self.modules[node.target], "inplace", False)
             return in_place and not region.issuperset(node.all_input_nodes)
-        name = getattr(node.target, "__name__", node.target)
+        name = str(getattr(node.target, "__name__", node.target))
         return name.endswith("_") or node.target in IN_PLACE or bool(node.kwargs.get("inplace"))
 
     def streams(self) -> Iterator[HiddenLayer]:
@@ -130,15 +131,16 @@ class _Sums(PathGraph):
         """The producer and the batch norms that make a summand; [] where others make it."""
         names: list[str] = []
         while node.op == "call_module" and len(node.users) == 1:
-            module = self.modules[node.target]
-            if self.problem(node.target) or getattr(module, "groups", 1) > 1:
+            name = called(node)
+            module = self.modules[name]
+            if self.problem(name) or getattr(module, "groups", 1) > 1:
                 return []
-            names.insert(0, node.target)
+            names.insert(0, name)
             if isinstance(module, PRODUCERS):
                 return names
             if not isinstance(module, NORMS):
                 return []
-            node = node.args[0]
+            (node,) = node.all_input_nodes
         return []
 
 

@@ -106,11 +106,10 @@ class Training:
         C = loss(self.network(x), y)
         self.optimizer.zero_grad(set_to_none=True)
         C.backward()
-        weights = [p for p in self.network.parameters() if p.dim() > 1 and p.grad is not None]
-        if self.settings.weight_decay and weights:  # lambda W (equation 20)
-            gradients = [p.grad for p in weights]
-            with torch.no_grad():
-                torch._foreach_add_(gradients, weights, alpha=self.settings.weight_decay)
+        with torch.no_grad():
+            for p in self.network.parameters():  # lambda W (equation 20)
+                if self.settings.weight_decay and p.dim() > 1 and p.grad is not None:
+                    p.grad.add_(p, alpha=self.settings.weight_decay)
         self.optimizer.step()
         if xi is not None and xi.grad is not None:
             self.learn_theta(xi.grad)

@@ -52,16 +52,16 @@ def moments(pairs: Iterable[tuple[Tensor, Tensor]]) -> Moments:
     Deviations are summed from the means of the first pair, so that a small variance about a large
     mean keeps its digits. Raises ValueError where there are no rows.
     """
-    n, sums, same = 0, None, True
+    n, sums, same = 0, list[Tensor](), True
     for original, reduced in pairs:
         same = same and original is reduced
         A = original.detach().double()
         B = A if same else reduced.detach().double()
-        if sums is None:
+        if not sums:
             a, b = A.sum(0) / max(len(A), 1), B.sum(0) / max(len(B), 1)
         A, B = A - a, A - a if same else B - b
         parts = [A.sum(0), A.T @ A] if same else [A.sum(0), A.T @ A, B.sum(0), B.T @ B, B.T @ A]
-        sums = parts if sums is None else [s + q for s, q in zip(sums, parts, strict=True)]
+        sums = [s + q for s, q in zip(sums, parts, strict=True)] if sums else parts
         n += len(A)
     if not n:
         raise ValueError("least squares needs calibration inputs, and none were given")

@@ -12,19 +12,23 @@ from combred.reduction.fit.calibration import (
     producer_moments,
 )
 from combred.reduction.network.hidden_layer import HiddenLayer
+from combred.reduction.network.operations import NORMS
+from combred.reduction.network.tensors import bias_of, tensor_of
 
 
 @dataclass(frozen=True)
 class BatchNorm:
     """A batch norm in inference, gamma (x - mean) / std + beta, as float64 tensors (m,).
 
-    std = sqrt(running variance + eps).
+    std = sqrt(running variance + eps). affine: whether it has parameters gamma and beta.
     """
 
     gamma: Tensor
     beta: Tensor
     mean: Tensor
     std: Tensor
+    eps: float
+    affine: bool
 
     @property
     def scale(self) -> Tensor:
@@ -103,20 +107,18 @@ def describe_units(
     """
     producer = network.get_submodule(layer.name)
     norm = batch_norm(network.get_submodule(layer.norm)) if layer.norm else None
-    if layer.residual:
+    if layer.residual and norm is not None:
         weights, bias = norm.gamma.new_zeros(len(norm.gamma), 0), torch.zeros_like(norm.gamma)
     else:
-        weights = producer.weight.detach().double().flatten(1)
-        bias = weights.new_zeros(len(weights))
-        if producer.bias is not None:
-            bias = producer.bias.detach().double()
+        weights, own = tensor_of(producer).detach().double().flatten(1), bias_of(producer)
+        bias = weights.new_zeros(len(weights)) if own is None else own.detach().double()
     filters = None
     if layer.depthwise:
-        filters = network.get_submodule(layer.depthwise).weight.detach().double().flatten(1)
+        filters = tensor_of(network.get_submodule(layer.depthwise)).detach().double().flatten(1)
         if layer.norm_behind:
             behind = batch_norm(network.get_submodule(layer.norm_behind))
             filters = filters * behind.scale[:, None]
-    read = [network.get_submodule(name).weight.detach().double() for name, _ in layer.readers]
+    read = [tensor_of(network.get_submodule(name)).detach().double() for name, _ in layer.readers]
     # (n, m * positions) or (n, m, ...) -> (m, n * positions)
     reading = [W.reshape(len(W), len(bias), -1).transpose(0, 1).flatten(1) for W in read]
     data = moments, calibration
@@ -126,8 +128,15 @@ def describe_units(
 def batch_norm(module: nn.Module) -> BatchNorm:
     """Parameters and running statistics of a batch norm; ones and zeros where it has no gamma and
     beta."""
-    mean, std = module.running_mean.double(), (module.running_var.double() + module.eps).sqrt()
-    ones = torch.ones_like(mean)
-    gamma = module.weight.detach().double() if module.affine else ones
-    beta = module.bias.detach().double() if module.affine else ones - 1.0
-    return BatchNorm(gamma, beta, mean, std)
+    mean, variance = (tensor_of(module, f"running_{of}").double() for of in ("mean", "var"))
+    if not isinstance(module, NORMS):
+        raise TypeError(f"{type(module).__name__} is no batch norm")
+    gamma, beta, ones = module.weight, module.bias, torch.ones_like(mean)
+    return BatchNorm(
+        gamma=gamma.detach().double() if isinstance(gamma, Tensor) else ones,
+        beta=beta.detach().double() if isinstance(beta, Tensor) else ones - 1.0,
+        mean=mean,
+        std=(variance + module.eps).sqrt(),
+        eps=module.eps,
+        affine=module.affine,
+    )

@@ -86,4 +86,4 @@ def cluster(
     if threshold is not None:
         return fcluster(tree, threshold, criterion="distance")
     # fcluster's maxclust gives fewer clusters where distances tie; cut_tree gives exactly so many.
-    return cut_tree(tree, n_clusters=min(keep, m))[:, 0] + 1
+    return cut_tree(tree, n_clusters=m if keep is None else min(keep, m))[:, 0] + 1

@@ -36,6 +36,7 @@ from torch import Tensor, nn
 from combred.reduction.fit.units import Units, batch_norm
 from combred.reduction.methods.grouping import merge_similar
 from combred.reduction.network.merge import Merge
+from combred.reduction.network.tensors import bias_of, tensor_of
 
 
 def condense_block(
@@ -50,15 +51,14 @@ def condense_block(
     merge = merge_similar(units.rows, nothing.bool(), nothing, threshold, keep)
     f = _Affine(network, layer.name, layer.norm)
     g = _Affine(network, layer.depthwise, layer.norm_behind)
-    length = g.convolution.weight.detach().double().flatten(1).norm(dim=1)  # |v_k|
+    length = g.weight.flatten(1).norm(dim=1)  # |v_k|
     solved = [
         _solve_group(units, merge.mixing[i], main, (f.scale, f.shift, g.scale, g.shift), length)
         for i, main in enumerate(merge.kept.tolist())
     ]
     alpha, epsilon, zeta, mu, nu = (torch.stack(side) for side in zip(*solved, strict=True))
-    kept = g.convolution.weight.detach().double()[merge.kept]
     carriers = f.tensors(alpha, epsilon, zeta, f.statistics(merge, torch.ones_like(length)))
-    carriers |= g.tensors(kept, mu, nu, g.statistics(merge, length))
+    carriers |= g.tensors(g.weight[merge.kept], mu, nu, g.statistics(merge, length))
     return Merge(merge.kept, merge.mixing, merge.offset, carriers)
 
 
@@ -67,14 +67,15 @@ class _Affine:
     of the convolution without bias."""
 
     def __init__(self, network: nn.Module, name: str, norm: str):
-        self.name, self.norm_name, self.convolution = name, norm, network.get_submodule(name)
-        weight, bias = self.convolution.weight, self.convolution.bias
-        own = weight.detach().new_zeros(len(weight)) if bias is None else bias.detach()
-        own = own.double()
+        self.name, self.norm_name = name, norm
+        convolution = network.get_submodule(name)
+        self.weight, self.bias = tensor_of(convolution).detach().double(), bias_of(convolution)
+        own = self.weight.new_zeros(len(self.weight))
+        if self.bias is not None:
+            own = self.bias.detach().double()
         self.norm, self.scale, self.shift = None, torch.ones_like(own), own
         if norm:
-            self.module = network.get_submodule(norm)
-            plain = batch_norm(self.module)
+            plain = batch_norm(network.get_submodule(norm))
             self.norm = replace(plain, mean=plain.mean - own)
             self.scale, self.shift = self.norm.scale, self.norm.shift
 
@@ -87,26 +88,26 @@ class _Affine:
         rho = torch.where(own > 0, length / own.clamp(min=1e-300), 1.0)  # (k, m)
         inverse = torch.where(grouped > 0, 1.0 / rho.clamp(min=1e-300), 0.0)
         count = grouped.sum(dim=1)
-        variance = (self.norm.std**2 - self.module.eps).clamp(min=0.0)
+        variance = (self.norm.std**2 - self.norm.eps).clamp(min=0.0)
         return inverse @ self.norm.mean / count, (inverse**2) @ variance / count
 
     def tensors(
         self, weight: Tensor, scale: Tensor, shift: Tensor, statistics: tuple[Tensor, Tensor] | None
     ) -> dict[str, Tensor]:
         """New tensors with this weight, scale and shift for the kept channels (k,)."""
-        weight, bias = weight.reshape(-1, *self.convolution.weight.shape[1:]), shift
+        weight, bias = weight.reshape(-1, *self.weight.shape[1:]), shift
         new = {}
-        if statistics is None:
+        if statistics is None or self.norm is None:
             weight = weight * scale.reshape(-1, *[1] * (weight.dim() - 1))
         else:
             (mean, var), bias = statistics, torch.zeros_like(shift)
             new = {f"{self.norm_name}.running_mean": mean, f"{self.norm_name}.running_var": var}
-            if self.module.affine:
-                gamma = scale * (var + self.module.eps).sqrt()
+            if self.norm.affine:
+                gamma = scale * (var + self.norm.eps).sqrt()
                 new[f"{self.norm_name}.weight"] = gamma
                 new[f"{self.norm_name}.bias"] = shift + mean * scale
         new[f"{self.name}.weight"] = weight
-        if self.convolution.bias is not None:
+        if self.bias is not None:
             new[f"{self.name}.bias"] = bias
         return new
 

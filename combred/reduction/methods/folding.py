@@ -6,6 +6,7 @@ from torch import Tensor
 
 from combred.reduction.fit.units import Units
 from combred.reduction.network.merge import Merge
+from combred.reduction.network.tensors import tensor_of
 
 
 def folding(units: Units, *, keep: int, seed: int = 0) -> Merge:
@@ -46,10 +47,10 @@ def k_means(points: Tensor, k: int, seed: int, iterations: int = 30) -> Tensor:
         distance = (square - 2.0 * (points @ points[centre]) + square[centre]).clamp(min=0.0)
         chance = distance if len(start) == 1 else torch.minimum(chance, distance)
         chance[centre] = 0.0
-    centres, labels = points[start], None
+    centres, labels = points[start], torch.full((len(points),), -1)
     for _ in range(iterations):
         nearest = torch.cdist(points, centres).argmin(dim=1)
-        if labels is not None and torch.equal(nearest, labels):
+        if torch.equal(nearest, labels.to(nearest.device)):
             break
         labels = nearest
         count = torch.bincount(labels, minlength=len(start))[:, None]
@@ -66,7 +67,7 @@ def _unfold(units: Units, kept: Tensor, centroids: Tensor) -> dict[str, Tensor]:
     """
     name, norm = units.layer.name, units.norm
     producer = units.network.get_submodule(name)
-    shape = (-1, *producer.weight.shape[1:])
+    shape = (-1, *tensor_of(producer).shape[1:])
     weights, bias = centroids[:, :-1], centroids[:, -1]
     if norm is None:
         new = {f"{name}.weight": weights.reshape(shape)}
@@ -75,7 +76,7 @@ def _unfold(units: Units, kept: Tensor, centroids: Tensor) -> dict[str, Tensor]:
     scale = torch.where(scale == 0, 1.0 / norm.std[kept], scale)
     own = units.bias[kept]
     new = {f"{name}.weight": (weights / scale[:, None]).reshape(shape)}
-    if not units.network.get_submodule(units.layer.norm).affine:
+    if not norm.affine:
         return new | {f"{units.layer.norm}.running_mean": own - bias / scale}
     return new | {
         f"{units.layer.norm}.weight": scale * norm.std[kept],

@@ -19,7 +19,7 @@ from combred.reduction.network.operations import (
     ChannelSelection,
 )
 from combred.reduction.network.paths import NotReducible, Path, PathGraph, reads_shape
-from combred.reduction.network.tracing import batch_of
+from combred.reduction.network.tracing import batch_of, called
 from combred.reduction.network.widths import width_readers
 
 
@@ -32,13 +32,14 @@ class Survey:
 
     def __getitem__(self, name: str | int) -> HiddenLayer:
         """A layer by name, or by number (1 is the first; residual layers have none)."""
-        by_name = {layer.name: layer for layer in self.layers}
-        hidden = [layer.name for layer in self.layers if not layer.residual]
-        by_name |= {i: by_name[layer] for i, layer in enumerate(hidden, start=1)}
+        numbered = [layer for layer in self.layers if not layer.residual]
+        hidden = [layer.name for layer in numbered]
+        by_name: dict[str | int, HiddenLayer] = {layer.name: layer for layer in self.layers}
+        by_name |= dict(enumerate(numbered, start=1))
         if name in by_name:
             return by_name[name]
-        if name in self.untouched:
-            raise ValueError(f"layer {name} cannot be reduced: {self.untouched[name]}")
+        if reason := self.untouched.get(str(name)):
+            raise ValueError(f"layer {name} cannot be reduced: {reason}")
         raise ValueError(
             f"there is no layer {name!r}; hidden layers, from 1 on, are {', '.join(hidden)}; the "
             "output layer is never reduced"
@@ -81,24 +82,25 @@ def _hidden_layer(graph: PathGraph, node: fx.Node, residual: bool) -> HiddenLaye
 
     Raises NotReducible, with the reason, where its units cannot be merged.
     """
-    module = graph.require_plain(node.target)
+    name = called(node)
+    module = graph.require_plain(name)
     if getattr(module, "groups", 1) > 1:
         raise NotReducible("grouped convolution")
     shape = graph.shape(node)
     linear = isinstance(module, nn.Linear)
-    path = Path(shape, linear and len(shape) != 2, [node.target])
+    path = Path(shape, linear and len(shape) != 2, [name])
     if isinstance(module, CONVOLUTIONS) and len(shape) != module.weight.dim():
         raise NotReducible(f"its output {shape} has no batch axis; give an example (n, ...)")
     if residual:
         if not module.affine:
-            raise NotReducible(f"{node.target} has no gamma and beta")
-        path.norm, path.folds = node.target, False
+            raise NotReducible(f"{name} has no gamma and beta")
+        path.norm, path.folds = name, False
     graph.follow(node, path)
     if not path.readers:
         raise NotReducible("nothing reads it")
     if residual and not path.activation:
         raise NotReducible("no activation behind the batch norm")
-    return make_layer(node.target, path, residual=residual)
+    return make_layer(name, path, residual=residual)
 
 
 def make_layer(name: str, path: Path, **other) -> HiddenLayer:

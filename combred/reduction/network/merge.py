@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.operations import ChannelSelection
+from combred.reduction.network.tensors import bias_of, tensor_of
 
 
 @dataclass(frozen=True)
@@ -94,21 +95,22 @@ def apply_merge_in_place(network: nn.Module, layer: HiddenLayer, merge: Merge) -
 def _keep_rows(module: nn.Module, kept: Tensor, name: str, new: dict[str, Tensor]) -> None:
     """Leave a producer, batch norm or depthwise layer the rows `kept` of each of its tensors, or
     the `new` tensors that a merge gives for them."""
-    tensors = dict(module.named_parameters(recurse=False))
+    tensors: dict[str, Tensor] = dict(module.named_parameters(recurse=False))
     tensors |= {k: v for k, v in module.named_buffers(recurse=False) if v.dim() > 0}
     for key, tensor in tensors.items():
         value = new.get(name + key, tensor.detach()[kept.to(tensor.device)])
         _set(module, key, value)
-    for attribute in ("out_features", "out_channels", "num_features"):
+    sizes = ["out_features", "out_channels", "num_features"]
+    if getattr(module, "groups", 1) > 1:
+        sizes += ["in_channels", "groups"]
+    for attribute in sizes:
         if hasattr(module, attribute):
             setattr(module, attribute, len(kept))
-    if getattr(module, "groups", 1) > 1:
-        module.groups = module.in_channels = len(kept)
 
 
 def _mix_inputs(module: nn.Module, merge: Merge, positions: int, shifts: bool) -> None:
     """Let a linear or convolutional layer read the kept units alone."""
-    linear, weight = isinstance(module, nn.Linear), module.weight
+    linear, weight, bias = isinstance(module, nn.Linear), tensor_of(module), bias_of(module)
     U = weight.detach().double()
     n, m = U.shape[0], merge.mixing.shape[1]
     # (n, m, positions): positions are those of a flattened map, or of a filter.
@@ -119,17 +121,18 @@ def _mix_inputs(module: nn.Module, merge: Merge, positions: int, shifts: bool) -
         mixed = torch.einsum("nmp,km->nkp", U, merge.mixing.to(U.device))
     if shifts:
         shift = torch.einsum("nmp,m->n", U, merge.offset.to(U.device))
-        if module.bias is None:
-            new = torch.zeros_like(shift, dtype=weight.dtype)
-            module.bias = nn.Parameter(new, requires_grad=weight.requires_grad)
-        _set(module, "bias", module.bias.detach().double() + shift)
-    _set(module, "weight", mixed.reshape((n, -1) if linear else (n, -1, *weight.shape[2:])))
-    setattr(module, "in_features" if linear else "in_channels", module.weight.shape[1])
+        if bias is None:
+            bias = torch.zeros_like(shift, dtype=weight.dtype)
+            module.bias = nn.Parameter(bias, requires_grad=weight.requires_grad)
+        _set(module, "bias", bias.detach().double() + shift)
+    mixed = mixed.reshape((n, -1) if linear else (n, -1, *weight.shape[2:]))
+    _set(module, "weight", mixed)
+    setattr(module, "in_features" if linear else "in_channels", mixed.shape[1])
 
 
 def _set(module: nn.Module, key: str, value: Tensor) -> None:
     """Replace a parameter or buffer, keeping dtype, device and requires_grad."""
-    old = getattr(module, key)
+    old = tensor_of(module, key)
     value = value.to(old.device, old.dtype).clone(memory_format=torch.contiguous_format)
     if isinstance(old, nn.Parameter):
         setattr(module, key, nn.Parameter(value, requires_grad=old.requires_grad))
@@ -141,13 +144,10 @@ def _select_channels(network: nn.Module, name: str, kept: Tensor) -> None:
     """Put a `ChannelSelection` before the batch norm `name`, or narrow the one that is there."""
     parent, _, last = name.rpartition(".")
     holder = network.get_submodule(parent)
-    if (
-        isinstance(holder, nn.Sequential)
-        and last == "1"
-        and isinstance(holder[0], ChannelSelection)
-    ):
-        holder[0].channels = holder[0].channels[kept.to(holder[0].channels.device)]
+    first = holder[0] if isinstance(holder, nn.Sequential) and last == "1" else None
+    if isinstance(first, ChannelSelection):
+        first.channels = first.channels[kept.to(first.channels.device)]
         return
     norm = network.get_submodule(name)
-    selection = ChannelSelection(kept.to(norm.weight.device))
+    selection = ChannelSelection(kept.to(tensor_of(norm).device))
     setattr(holder, last, nn.Sequential(selection, norm).train(norm.training))

@@ -79,6 +79,7 @@ class ChannelSelection(nn.Module):
 
     def __init__(self, channels: Tensor):
         super().__init__()
+        self.channels: Tensor
         self.register_buffer("channels", channels.long())
 
     def forward(self, x: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from torch import fx, nn
 
 from combred.reduction.network.operations import (
+    CONVOLUTIONS,
     FLATTENING,
     MIXING,
     NORMS,
@@ -19,7 +20,7 @@ from combred.reduction.network.operations import (
     PRODUCERS,
     effect,
 )
-from combred.reduction.network.tracing import Traced
+from combred.reduction.network.tracing import Traced, called
 
 
 class NotReducible(Exception):
@@ -82,9 +83,10 @@ class PathGraph(Traced):
 
     def pass_on(self, node: fx.Node, user: fx.Node, path: Path) -> None:
         """Go on through the operation `user` that reads the value of `node`, or end at a reader."""
-        operation, name = user.target, getattr(user.target, "__name__", user.target)
+        operation: object = user.target
+        name = str(getattr(operation, "__name__", operation))
         if user.op == "call_module":
-            operation = self.modules[user.target]
+            operation = self.modules[called(user)]
             name = type(operation).__name__
         if name in MIXING:
             raise NotReducible(MIXING[name])
@@ -108,7 +110,8 @@ class PathGraph(Traced):
 
     def carry(self, node: fx.Node, user: fx.Node, path: Path) -> None:
         """Note a batch norm or a depthwise convolution: it holds one row per unit."""
-        module, name = self.require_plain(user.target), user.target
+        name = called(user)
+        module = self.require_plain(name)
         if isinstance(module, NORMS) and path.last_axis:
             raise NotReducible(f"{name} normalises another axis")
         if len(self.shape(node)) != len(path.shape):
@@ -138,12 +141,12 @@ class PathGraph(Traced):
         path.folds = path.folds and kind in ("linear", "")
         return bool(kind)
 
-    def pool(self, user: fx.Node, path: Path, name: str, padding: int | tuple) -> None:
+    def pool(self, user: fx.Node, path: Path, name: str, padding: object) -> None:
         """Note a pooling: it keeps units apart and is positively homogeneous. An average over zero
         padding does not keep a constant constant."""
-        shape, over = self.shape(user), (2,)
+        shape, over = self.shape(user), [2]
         if name == "mean":  # over none of the first two axes, rows and units
-            axes = len(self.shape(user.args[0]))
+            axes = len(self.shape(user.all_input_nodes[0]))
             over = [axis % axes for axis in _as_tuple(_argument(user, 1, "dim", 0) or 0)]
         if path.last_axis or shape[1:2] != (path.units,) or min(over) < 2:
             raise NotReducible(f"{user.name} mixes units")
@@ -159,13 +162,14 @@ class PathGraph(Traced):
 
     def read(self, node: fx.Node, user: fx.Node, path: Path) -> None:
         """Note a linear or convolutional layer that reads the value of `node`."""
-        module, name, shape = self.require_plain(user.target), user.target, self.shape(node)
+        name, shape = called(user), self.shape(node)
+        module = self.require_plain(name)
         if isinstance(module, nn.Linear):
             if not path.last_axis and len(shape) != 2:
                 raise NotReducible(f"{name} reads positions, not units")
             path.readers.append((name, shape[-1] // path.units))
             return
-        if module.groups > 1:
+        if not isinstance(module, CONVOLUTIONS) or module.groups > 1:
             raise NotReducible(f"{name}, which reads it, is a grouped convolution")
         if path.last_axis or shape[1] != path.units:
             raise NotReducible(f"{name} reads positions, not units")
@@ -184,10 +188,10 @@ def reads_shape(node: fx.Node) -> bool:
     return reads and node.args[1] in ("shape", "ndim", "dtype", "device")
 
 
-def _argument(node: fx.Node, index: int, name: str, default: int) -> int | tuple:
+def _argument(node: fx.Node, index: int, name: str, default: int) -> object:
     """An argument of a call, by position or by name, or its default."""
     return node.args[index] if len(node.args) > index else node.kwargs.get(name, default)
 
 
-def _as_tuple(value: int | tuple) -> tuple:
+def _as_tuple(value: object) -> tuple:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)

@@ -69,7 +69,7 @@ def list_costs(
     for node in traced.nodes:
         module = traced.modules.get(node.target) if node.op == "call_module" else None
         if isinstance(module, (*PRODUCERS, *NORMS)):
-            shape = traced.shape(node)
+            shape = traced.shape(node) or ()
             units = shape[-1] if isinstance(module, nn.Linear) else shape[1]
             positions[node.target] += math.prod(shape) / shape[0] / units
     for name, module in network.named_modules():

@@ -29,6 +29,13 @@ def batch_of(network: nn.Module, x: Tensor) -> Tensor:
     return torch.cat([x, x]) if by_batch and len(x) == 1 else x
 
 
+def called(node: fx.Node) -> str:
+    """The name of the module, method or attribute that a node takes."""
+    if not isinstance(node.target, str):
+        raise TypeError(f"{node.name} calls the function {node.target}, no module")
+    return node.target
+
+
 class _Tracer(fx.Tracer):
     """Keeps a `ChannelSelection` as one call."""
 

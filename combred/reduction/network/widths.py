@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_leaves
 from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import Merge, apply_merge_in_place
 from combred.reduction.network.operations import NORMS, effect
+from combred.reduction.network.tensors import tensor_of
 from combred.reduction.network.tracing import evaluation
 
 ROWS = 8  # of the example that are compared
@@ -65,7 +66,7 @@ def problem_of_widths(
             _draw(whole)
         for layer, keep in widths.items():
             for name, positions in layer.readers:
-                whole.get_submodule(name).weight[:, keep * positions :] = 0.0
+                tensor_of(whole.get_submodule(name))[:, keep * positions :] = 0.0
         try:
             expected = _output(whole, x)
         except Exception:  # an input of noise may lie outside of the network's domain

@@ -106,13 +106,13 @@ class _Search:
             self.begin()
         if not self.trace[0].passed:
             raise NotPassed(format_errors(self.trace[0].errors, self.limits))
-        current = self.memory.network(self.smallest) if self.smallest.number else self.first
+        current = self.network_of(self.smallest)
         reason = ""
         while not reason:
             failures = sum(attempt.passed is False for attempt in self.trace[1:])
-            factor, candidate = FACTOR ** (0.5**failures), None
+            factor, candidate = FACTOR ** (0.5**failures), current
             if self.trace[-1].passed is None:
-                candidate = self.memory.network(self.trace[-1])
+                candidate = self.network_of(self.trace[-1])
             elif factor > MAX_KEEP_RATIO:
                 reason = "max_keep_ratio"
             elif len(self.trace) > attempts:
@@ -124,6 +124,10 @@ class _Search:
                 if self.trace[-1].passed:
                     current = candidate
         return Shrunk(current, self.smallest, self.trace, reason)
+
+    def network_of(self, attempt: Attempt) -> nn.Module:
+        """The network of an attempt: the given one, or one that is stored."""
+        return self.memory.network(attempt) if self.memory and attempt.number else self.first
 
     def begin(self) -> None:
         """Attempt 0: judge the given network."""

@@ -26,9 +26,7 @@ BY_CVODE, BY_SOLVER = {"chemistry": REFERENCE._asdict()}, {"tolerance": PRECISE}
 
 def states(run: Run) -> Artefact:
     """states.h5: the labelled states."""
-    s = run.settings
-    inputs = provenance(s.sampling, s.seed)
-    return Artefact(run.path("states.h5"), inputs)
+    return Artefact(run.path("states.h5"), provenance(run.settings.sampling, run.settings.seed))
 
 
 def sensitive(run: Run) -> Artefact:
@@ -37,16 +35,16 @@ def sensitive(run: Run) -> Artefact:
     s, path = run.settings, run.path("sensitive.h5")
     if not s.network.kinetics or not plan(run.mechanism, s.sensitivity):
         return Artefact(path, {})
-    made_with = s.sensitivity, s.sampling, s.seed
-    return Artefact(path, sensitive_provenance(run.mechanism, *made_with))
+    made_with = run.mechanism, s.sensitivity, s.sampling, s.seed
+    return Artefact(path, sensitive_provenance(*made_with))
 
 
 def trained_network(run: Run) -> NetworkArtefact:
     """stage0.safetensors where it is trained here."""
     s = run.settings
-    data = {"states": states(run).inputs, **_sensitive(run)}
-    inputs = {"network": asdict(s.network), "training": s.training.outcome}
-    return NetworkArtefact(run.weights(0), {**data, **inputs}, 0)
+    made = {"network": asdict(s.network), "training": s.training.outcome}
+    inputs = {"states": states(run).inputs, **_sensitive(run), **made}
+    return NetworkArtefact(run.weights(0), inputs, 0)
 
 
 def shipped_network(run: Run, name: str) -> NetworkArtefact:

@@ -119,14 +119,8 @@ def _unlabelled(trajectory: Trajectory, mechanism: Mechanism, settings: Sampling
     """The rows of a trajectory that could not be computed: its initial state, without labels."""
     n, Y = trajectory.rows, mechanism.mixture(settings.fuel, settings.oxidizer, trajectory.phi)
     missing = np.full((n, mechanism.n_species), np.nan)
-    block = Block.without_source(
-        np.full(n, trajectory.T),
-        np.full(n, trajectory.p),
-        np.tile(Y, (n, 1)),
-        np.full(n, settings.dt[0]),
-        missing[:, 0],
-        missing,
-    )
+    state = np.full(n, trajectory.T), np.full(n, trajectory.p), np.tile(Y, (n, 1))
+    block = Block.without_source(*state, np.full(n, settings.dt[0]), missing[:, 0], missing)
     block.source[:] = trajectory.index
     block.sampler[:] = FLOW if trajectory.kind == "flow" else SAMPLERS.index(trajectory.kind)
     return block

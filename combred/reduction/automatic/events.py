@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -118,7 +119,7 @@ class Record:
         self.folder, self.on_disk = folder and Path(folder), set[int]()
         self.events: list[Event] = []
         self.trace = Trace(self.folder and self.folder / "trace.state", inputs)
-        self.random = (self.trace.load() or {}).get("random")
+        self.random: Any = (self.trace.load() or {}).get("random")
         self.stored = [Event(**row) for row in self.trace.rows]
 
     @property
@@ -167,7 +168,7 @@ class Record:
             save_tensors(self.file(number), {"weights": networks[number].state_dict()})
         self.trace.save({"random": torch.get_rng_state()})
         self.on_disk = set(networks)
-        for path in self.folder.glob("network*.state"):
+        for path in self.trace.path.parent.glob("network*.state"):
             if path not in map(self.file, networks):
                 path.unlink()
 
@@ -183,7 +184,7 @@ class Record:
                 apply_merge_in_place(network, layer, Merge.prune(torch.arange(units), layer.units))
         for key in weights.keys() - network.state_dict().keys():
             # A merge with an offset gives its readers a bias where they had none.
-            module = network.get_submodule(key.removesuffix(".bias"))
+            module: Any = network.get_submodule(key.removesuffix(".bias"))
             new = module.weight.detach().new_zeros(weights[key].shape)
             module.bias = nn.Parameter(new, requires_grad=module.weight.requires_grad)
         network.load_state_dict(weights)
@@ -191,4 +192,4 @@ class Record:
 
     def file(self, number: int) -> Path:
         """The file with the weights of a network."""
-        return self.folder / f"network{number}.state"
+        return self.trace.path.with_name(f"network{number}.state")

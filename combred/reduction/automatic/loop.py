@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from torch import nn
 
@@ -16,10 +17,10 @@ from combred.reduction.network.size import count_parameters
 
 Train = Callable[[nn.Module, float], float | None]
 Metric = Callable[[nn.Module], float]
-Cut = Callable[[Found, HiddenLayer, float], Found | None]
+Cut = Callable[[Found, HiddenLayer, float | None], Found | None]
 
 
-def cut_layer(before: Found, layer: HiddenLayer, threshold: float) -> Found | None:
+def cut_layer(before: Found, layer: HiddenLayer, threshold: float | None) -> Found | None:
     """A network with a layer condensed at a threshold; None where nothing merges."""
     merge = condense(describe_units(before.network, layer), threshold=threshold)
     if not merge.changes:
@@ -135,13 +136,14 @@ class Loop:
     def retrain(self) -> bool:
         """Train the condensed network and test it after each step: True where it stays, False where
         the loop returns to the save point."""
-        settings, criterion, why = self.settings, self.criterion(), ""
+        settings, criterion, why, saved = self.settings, self.criterion(), "", self.saved
+        assert saved is not None  # since the layer was condensed
         while not why:
             loss, metric = self.train_step(), self.current.metric
             self.trained += 1
             lowest = settings.deviation if self.trained >= settings.deviation_steps else None
             if metric >= criterion:
-                share = self.current.parameters / self.saved.parameters
+                share = self.current.parameters / saved.parameters
                 self.reductions += self.phase == "layer"
                 self.standard, self.saved = criterion, None
                 self.keep_best()
@@ -157,7 +159,7 @@ class Loop:
                 why = "steps"
             else:
                 self.commit("test", loss=loss)
-        self.current, self.saved = self.saved, None
+        self.current, self.saved = saved, None
         self.commit("rollback", loss=loss, reason=why, metric=metric)
         if self.phase == "layer" and why != "steps":
             self.t_fail[self.layer] += 1  # equation (24)
@@ -223,7 +225,7 @@ class Loop:
         other: fields that have another value than the present one, or none by default.
         """
         current, training = self.current, self.phase == "train"
-        fields = dict(
+        fields: dict[str, Any] = dict(
             step=self.step,
             kind=kind,
             phase=self.phase,

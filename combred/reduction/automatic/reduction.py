@@ -52,7 +52,7 @@ def reduce_automatically(
     layers, untouched = choose_layers(survey, settings.layers, METHOD, "own")
     if settings.layers is None:
         layers = [layer for layer in layers if layer is not final]
-    if not layers:
+    if final and not layers:
         raise ValueError(
             f"there is no layer for a main reduction but {final.name}, which is left to the final "
             "cut: set final_threshold=None"

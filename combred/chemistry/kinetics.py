@@ -49,6 +49,26 @@ class Kinetics(nn.Module):
     GAS_CONSTANT: Final[float] = GAS_CONSTANT
     LN_10: Final[float] = float(np.log(10.0))
     LN_SCARCE: Final[float] = float(np.log(SCARCE))
+    weights: Tensor
+    reference_pressure: Tensor
+    orders: Tensor
+    low_orders: Tensor
+    arrhenius: Tensor
+    ratio_of: Tensor
+    irreversible: Tensor
+    made: Tensor
+    consumed_forward: Tensor
+    consumed_reverse: Tensor
+    collider: Tensor
+    high_pressure: Tensor
+    low_pressure: Tensor
+    activated: Tensor
+    troe: Tensor
+    is_troe: Tensor
+    sri: Tensor
+    nasa_low: Tensor
+    nasa_high: Tensor
+    T_mid: Tensor
 
     def __init__(self, mechanism: Mechanism, dtype: torch.dtype = torch.float64):
         super().__init__()

@@ -92,6 +92,11 @@ class Library:
         getattr(self._calls, f"combred_{function}")(*columns, ctypes.byref(low), ctypes.byref(high))
         return low.value, high.value
 
+    def multiply(self, factors: np.ndarray) -> None:
+        """Set the factors (n_reactions,) of the rate constants for the calls of this thread, of a
+        library that was generated with them."""
+        self._calls.combred_multiply(ctypes.c_void_p(factors.ctypes.data))
+
     def integrate_in_place(
         self, states: Rows, dt: Real, tolerance: float, max_steps: int = 0, volume: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from combred import data
 from combred.chemistry.reactor import REFERENCE
-from combred.experiments.stirred import cases as stirred_cases
+from combred.experiments.judges import AcceptanceCriteria
+from combred.experiments.stirred import experiment as stirred_reactors
 from combred.files.records import digest
 from combred.native.solver.library import PRECISE
 from combred.pipeline.files import Artefact, NetworkArtefact
@@ -19,7 +20,6 @@ from combred.pipeline.stages import stage_table
 from combred.sampling.sample import provenance
 from combred.sensitivity.file import sensitive_provenance
 from combred.sensitivity.sampling.sample import plan
-from combred.validation.acceptance import AcceptanceCriteria
 
 BY_CVODE, BY_SOLVER = {"chemistry": REFERENCE._asdict()}, {"tolerance": PRECISE}  # of references
 
@@ -115,8 +115,8 @@ def stirred(run: Run) -> Artefact:
     s = run.settings
     if not s.network.kinetics:
         return Artefact(run.path("stirred.h5"), {})
-    cases = [asdict(case) for case in stirred_cases.cases(s.validation.p)]
-    inputs = BY_SOLVER | _reactors(run) | {"dt": stirred_cases.CASE.dt, "cases": cases}
+    cases = [asdict(case) for case in stirred_reactors.cases(s.validation.p)]
+    inputs = BY_SOLVER | _reactors(run) | {"dt": stirred_reactors.CASE.dt, "cases": cases}
     return Artefact(run.path("stirred.h5"), inputs)
 
 

@@ -11,10 +11,13 @@ from pathlib import Path
 
 from rich.markup import escape
 
+from combred.experiments import judges
+from combred.experiments.judges import AcceptanceCriteria, References
+from combred.experiments.storage import Answers
 from combred.files.records import ANOTHER_RUN, read_record, require_same
 from combred.pipeline import artefacts
 from combred.pipeline.console import console, progress
-from combred.pipeline.files import Artefact, NetworkArtefact, stored_inputs
+from combred.pipeline.files import NetworkArtefact, stored_inputs
 from combred.pipeline.run import Run
 from combred.pipeline.stages import stage_table
 from combred.pipeline.start import starting_point
@@ -23,14 +26,12 @@ from combred.pipeline.steps import reduce as reducing
 from combred.pipeline.steps import sample as sampling
 from combred.pipeline.steps import search as searching
 from combred.pipeline.steps import train as training
-from combred.pipeline.steps.cases import FLAMES, IGNITIONS, Kind, answers
 from combred.pipeline.steps.sample import Data, read_data
-from combred.pipeline.steps.validate import load_validation
+from combred.pipeline.steps.validate import load_validation, refer
 from combred.pipeline.tables import shape
 from combred.surrogate.card import describe_accuracy, describe_training, make_card
+from combred.surrogate.library.choice import fastest
 from combred.surrogate.surrogate import Surrogate
-from combred.validation.acceptance import AcceptanceCriteria, References
-from combred.validation.acceptance import judge as judge_network
 
 
 def sample(run: Run) -> Data:
@@ -79,23 +80,21 @@ def reduce(run: Run, data: Data, first: Surrogate) -> list[Surrogate]:
 
 
 def judge_of(run: Run, folder: Path) -> Callable[[Surrogate], dict[str, float]]:
-    """The errors of a surrogate in the cases of the criteria, by kind. The references are computed
-    when they are first asked for, and are kept in `folder`."""
+    """The errors of a surrogate's network alone, without the solver behind it, in the cases of the
+    criteria, by kind. The references are computed when they are first asked for, and are kept in
+    `folder`."""
     s, inputs = run.settings, artefacts.criteria(run)
     criteria = AcceptanceCriteria.of(s.reduction, s.validation)
 
-    def answered(kind: Kind, file: str, cases: list) -> list:
-        artefact = Artefact(folder / file, inputs)
-        return answers(run, kind, artefact, {}, {}, cases)["reference"] if cases else []
-
     @functools.cache
-    def references() -> References:
-        ignitions = answered(IGNITIONS, "ignitions.h5", criteria.ignitions)
-        return References(ignitions, answered(FLAMES, "flames.h5", criteria.flames))
+    def references() -> list[References]:
+        every = criteria.experiments(run.mechanism, run.mixture, s.validation)
+        kept = [Answers(folder / f"{one.name}.h5", one, inputs, {}) for one in every]
+        return [References(one.experiment, refer(run, one)) for one in kept]
 
     def judge(surrogate: Surrogate) -> dict[str, float]:
-        with_references = criteria, references(), s.validation.dt
-        return judge_network(run.mechanism, surrogate, *with_references, progress)
+        alone = fastest(surrogate, alone=True)
+        return judges.judge(alone, criteria.limits, references(), progress)
 
     return judge
 

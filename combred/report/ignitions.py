@@ -12,6 +12,7 @@ from itertools import cycle
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from combred.report.blocks import Note, Picture, Section, Table, Text
 from combred.report.formats import NO_IGNITION, atmospheres, kelvin, percent, significant
@@ -122,6 +123,10 @@ def draw_delays(results: Results) -> Figure:
             right.plot(failed, [1.0] * len(failed), "X", color=look["color"], ms=9, **top)
     left.set(yscale="log", ylabel="ignition delay [ms]", xlabel="1000 / T0 [1/K]")
     right.set(yscale="log", ylabel="|error of the delay| [%]", xlabel="1000 / T0 [1/K]")
+    narrow = left.get_ylim()[1] < 10 * left.get_ylim()[0]
+    subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if narrow else (1.0, 2.0, 5.0)
+    left.yaxis.set(major_locator=LogLocator(subs=subs), major_formatter="{x:g}")
+    left.yaxis.set(minor_formatter=NullFormatter())
     left.legend()
     figure.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=3)
     return figure

@@ -2,7 +2,7 @@
 
 import pytest
 from run_folder import Page, flame_rows
-from test_pages import HOSTILE, Tags
+from test_pages import HOSTILE, require_harmless
 
 from combred.files.records import read_record, write_record
 from combred.report.check import comparisons, write_check
@@ -116,9 +116,7 @@ def test_no_text_of_the_numbers_becomes_part_of_the_page(tmp_path, record):
     flame = record["parts"]["premixed flame"]
     flame["errors"] |= {"peak_errors": {HOSTILE: 1e-4}, "case": HOSTILE, "outcome": HOSTILE}
     flame["curves"] = [CURVES[0] | {"Y": {HOSTILE: LOOK["Y"]["OH"]}}] * 2
-    found = Tags(page(tmp_path, record).source)
-    assert found.tags["img"] == 3 and found.tags["title"] == 1 and found.tags["script"] == 0
-    assert not found.calls
+    require_harmless(page(tmp_path, record), 3)
 
 
 def test_an_unfinished_check_has_no_page(tmp_path, record):

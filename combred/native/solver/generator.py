@@ -3,6 +3,10 @@
 Takes a `Mechanism`; gives the files of one folder by name, relative to source/. Written for it are
 `solver/mechanism.hpp` (sizes, polynomials, atoms), `solver/reactions.hpp` and `identity.hpp`; the
 others are those of source/, the same for all mechanisms.
+
+A factor on a reaction at run time belongs to `progress`. A source term of a flow, constant over dt,
+belongs to `evaluate` of source/solver/step.hpp, where dn/dt and dT/dt are made, with a field of its
+`Reactor`; `close` of closure.hpp, which keeps elements and energy, then adds its integral.
 """
 
 from pathlib import Path
@@ -32,8 +36,9 @@ WRITTEN = (
 )
 
 
-def generate(mechanism: Mechanism) -> dict[str, str]:
-    """The C++ files of a solver: name -> text. Raises ValueError, with the reactions' names, for
+def generate(mechanism: Mechanism, multiplied: bool = False) -> dict[str, str]:
+    """The C++ files of a solver: name -> text; multiplied: one whose rate constants have factors
+    that are set at run time (`combred_multiply`). Raises ValueError, with the reactions' names, for
     rates of a type that is not known."""
     layout = lay_out(mechanism)
     files = {
@@ -44,7 +49,7 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
     }
     files["identity.hpp"] = _identity(mechanism)
     pressures, derivatives = Pressures(layout), Derivatives(layout)
-    reactions = rates_of_progress(layout, near=True)
+    reactions = rates_of_progress(layout, near=True, multiplied=multiplied)
     patterns = {"float": pattern(layout, False), "double": pattern(layout, True)}
     kinds = {"R": "class ", "D": "bool "}
     parts = {
@@ -52,6 +57,7 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
             '#include "solver/lanes.hpp"\n\nnamespace solver {\n',
             _sizes(layout, pressures, derivatives),
             _tables(layout),
+            *[_places(layout)] * multiplied,
             "template <class R> struct Matrix;",
             *(places(layout, found, kind) for kind, found in patterns.items()),
         ],
@@ -81,6 +87,13 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
     for name, own in parts.items():
         files[f"solver/{name}"] = "\n".join([head, *own, end])
     return files
+
+
+def _places(layout: Layout) -> str:
+    """What a library with factors on its rate constants has besides: the place of each reaction
+    among those of the mechanism."""
+    found = ", ".join(str(term.reaction.index) for term in layout.terms)
+    return f"#define COMBRED_MULTIPLIERS\nconstexpr int PLACE[REACTIONS] = {{{found}}};\n"
 
 
 def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> str:

@@ -116,10 +116,9 @@ def lay_out(mechanism: Mechanism) -> Layout:
     n = mechanism.n_species
     net = np.zeros((len(reactions), n))
     for row, reaction in zip(net, reactions, strict=True):
-        for k, nu in reaction.products.items():
-            row[k] += nu
-        for k, nu in reaction.reactants.items():
-            row[k] -= nu
+        for sign, side in ((1.0, reaction.products), (-1.0, reaction.reactants)):
+            for k, nu in side.items():
+                row[k] += sign * nu
     reactive = np.flatnonzero(np.abs(net).max(axis=0, initial=0.0) > 0.0).tolist()
     if not reactive:
         raise ValueError(f"no reaction of {mechanism.name} changes a species: nothing to integrate")
@@ -130,16 +129,11 @@ def lay_out(mechanism: Mechanism) -> Layout:
     species = _elimination(filled, reactive) + [k for k in range(n) if k not in set(reactive)]
     place = {k: i for i, k in enumerate(species)}
     sets: dict[bytes, int] = {}
-    colliders: list[np.ndarray] = []
     terms = []
     for row, reaction in zip(net, reactions, strict=True):
         body = None
         if reaction.efficiencies is not None:
-            found = reaction.efficiencies[species]
-            if found.tobytes() not in sets:
-                sets[found.tobytes()] = len(colliders)
-                colliders.append(found)
-            body = sets[found.tobytes()]
+            body = sets.setdefault(reaction.efficiencies[species].tobytes(), len(sets))
         own = {place[k]: float(row[k]) for k in np.flatnonzero(row).tolist()}
         orders = {k: n for k, n in reaction.orders.items() if n != 0.0 or row[k] < 0.0}
         forward = {place[k]: order for k, order in orders.items()}
@@ -150,6 +144,7 @@ def lay_out(mechanism: Mechanism) -> Layout:
         rate = reaction.rate
         named = [place[k] for k in rate.named] if isinstance(rate, LinearBurke) else []
         terms.append(Terms(reaction, own, forward, reverse, _sign(reaction), body, named))
+    colliders = [np.frombuffer(efficiencies) for efficiencies in sets]
     base = [float((row == 1.0).sum() > (row == 0.0).sum()) for row in colliders]
     return Layout(mechanism, species, len(reactive), terms, colliders, base)
 

@@ -6,6 +6,7 @@ what a compiled surrogate has, too.
 
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from combred.chemistry.stepper import Solution, Stepper
 from combred.native.builder import build
 from combred.native.library import Library, load_built
 from combred.native.solver.generator import TOLERANCE, generate
+
+if TYPE_CHECKING:
+    from combred.native.solver.multipliers import MultipliedSolver
 
 PRECISE = 1e-6  # tolerance of labels and of references, in doubles
 
@@ -90,3 +94,10 @@ class Solver(Integrator):
         library = load_built(lambda: build(files_of(mechanism), folder))
         super().__init__(library, tolerance, volume)
         self.mechanism = mechanism
+
+    def with_multipliers(self, factors: Rows) -> "MultipliedSolver":
+        """This solver with factors (n_reactions,) on the rate constants. Raises ValueError as
+        `MultipliedSolver`."""
+        from combred.native.solver.multipliers import MultipliedSolver
+
+        return MultipliedSolver(self.mechanism, factors, self.tolerance, self.volume)

@@ -2,16 +2,15 @@
 
 Takes a `Layout`; gives the statements of each reaction. Two printers: `statements`, with the
 derivatives, is that of the solver; `constants` and `of_constants`, without them, are those of a
-quasi-steady step, which keeps the rate constants. The expressions of both rate constants are made
-in one place, `_rate_constants`: a factor on a reaction, set at run time, belongs there. Rates of
-progress and all derivatives are products with a rate constant: they then have it, too.
+quasi-steady step, which keeps the rate constants. Rates of progress and all derivatives are
+products with a rate constant: a factor on it, set at run time, is in all of them.
 """
 
 from dataclasses import dataclass
 
 from combred.native.arrays import comment
 from combred.native.solver.layout import Derivatives, Layout, Terms
-from combred.native.solver.polynomials import RateLimits
+from combred.native.solver.polynomials import within_float
 from combred.native.solver.pressure_tables import Pressures
 from combred.native.solver.rate_constants import Rate, rate_constant
 from combred.native.solver.terms import indented, real, total
@@ -75,14 +74,14 @@ def _side(k: str, orders: dict[int, float], names: tuple[str, str, str]) -> Side
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """Reaction i. sides: forward, and reverse of a reversible one; body: the factor [M] of their
-    rate constants, or empty."""
+    """Reaction i. sides: forward, and reverse of a reversible one; factors: those of their rate
+    constants, [M] and one that is set at run time, or empty."""
 
     i: int
     term: Terms
     rate: Rate
     sides: list[Side]
-    body: str
+    factors: str
 
     def constants(self) -> list[str]:
         """The statements that set the rate constants in Constants k."""
@@ -94,12 +93,12 @@ class Progress:
         lines = []
         for side in self.sides:
             kept = f"k.{side.direction}[{self.i}]"
-            lines += [f"const V {side.constant} = {kept}{self.body};", *side.statements(False)]
+            lines += [f"const V {side.constant} = {kept}{self.factors};", *side.statements(False)]
         return self._block([*lines, self._net(), self._rates()])
 
     def statements(self, layout: Layout, derivatives: Derivatives) -> list[str]:
         """The statements that set its places of Progress q."""
-        lines = [f"const V {side.constant} = {side.k}{self.body};" for side in self.sides]
+        lines = [f"const V {side.constant} = {side.k}{self.factors};" for side in self.sides]
         lines += sum((side.statements() for side in self.sides), [])
         inner = indented(self._derivatives(layout, derivatives))
         return self._block([*self.rate.setup, *lines, self._net(), "if (D) {", *inner, "}"])
@@ -170,27 +169,29 @@ class Progress:
         return ["if (Matrix<R>::EXACT) {", *indented(lines), "}"]
 
 
-def rates_of_progress(layout: Layout, near: bool) -> list[Progress]:
-    """The reactions of a mechanism, in their order; near: as of `rate_constant`."""
-    limits, pressures, found = RateLimits(layout), Pressures(layout), []
-    for i, term in enumerate(layout.terms):
+def rates_of_progress(layout: Layout, near: bool, multiplied: bool = False) -> list[Progress]:
+    """The reactions of a mechanism, in their order; near: as of `rate_constant`; multiplied: their
+    rate constants have factors that are set at run time."""
+    pressures, found = Pressures(layout), []
+    for i, (term, within) in enumerate(zip(layout.terms, within_float(layout), strict=True)):
         rate = rate_constant(i, layout, pressures, near)
-        forward, reverse = _rate_constants(term, rate, limits)
+        forward, reverse = _rate_constants(term, rate, within)
         sides = [_side(forward, term.forward, FORWARD)]
         if term.reverse is not None:
             sides.append(_side(reverse, term.reverse, REVERSE))
-        body = "" if term.third_body is None else f" * g.M[{term.third_body}]"
-        found.append(Progress(i, term, rate, sides, body))
+        factors = "" if term.third_body is None else f" * g.M[{term.third_body}]"
+        factors += f" * g.factors[{i}]" * multiplied
+        found.append(Progress(i, term, rate, sides, factors))
     return found
 
 
-def _rate_constants(term: Terms, rate: Rate, limits: RateLimits) -> tuple[str, str]:
-    """The forward and the reverse rate constant, without third body."""
+def _rate_constants(term: Terms, rate: Rate, within: tuple[bool, bool]) -> tuple[str, str]:
+    """The forward and the reverse rate constant, without third body; within: the range of float."""
     ratio = total([(nu, f"g.gibbs[{k}]") for k, nu in term.net.items()])
     logarithms = rate.log2_k, f"{rate.log2_k} + ({ratio})"
     forward, reverse = (
         f"exp2(V({log2_k}))" if kept else f"rate_constant<R>(V({log2_k}))"
-        for log2_k, kept in zip(logarithms, limits.are_kept(term), strict=True)
+        for log2_k, kept in zip(logarithms, within, strict=True)
     )
     sign, factor = "-" if term.sign < 0 else "", f" * {rate.r}" if rate.r else ""
     return f"{sign}{rate.k or forward}{factor}", f"{sign}{reverse}{factor}"

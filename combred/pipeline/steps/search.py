@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from combred.config import ReductionSettings
+from combred.experiments.judges import SEED
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact
 from combred.pipeline.stages import Stage, reduce_stage
@@ -25,7 +26,6 @@ from combred.reduction.search.attempts import Attempt, NotPassed, Shrunk, format
 from combred.reduction.search.shrink import FACTOR, MAX_KEEP_RATIO
 from combred.surrogate.surrogate import Surrogate
 from combred.training.loop import forget_checkpoint
-from combred.validation.acceptance import SEED
 
 
 def search_smallest(

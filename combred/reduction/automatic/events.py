@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import nn
@@ -13,6 +12,7 @@ from torch import nn
 from combred.files.trace import Trace, load_tensors, save_tensors
 from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import Merge, apply_merge_in_place
+from combred.reduction.network.tensors import tensor_of
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Record:
         self.folder, self.on_disk = folder and Path(folder), set[int]()
         self.events: list[Event] = []
         self.trace = Trace(self.folder and self.folder / "trace.state", inputs)
-        self.random: Any = (self.trace.load() or {}).get("random")
+        self.random = (self.trace.load() or {}).get("random", torch.get_rng_state())
         self.stored = [Event(**row) for row in self.trace.rows]
 
     @property
@@ -163,6 +163,7 @@ class Record:
 
     def store(self, event: Event, networks: dict[int, nn.Module]) -> None:
         """Write an event, the networks that are new, and the state; then remove other networks."""
+        assert self.folder
         self.trace.add(asdict(event))
         for number in networks.keys() - self.on_disk:
             save_tensors(self.file(number), {"weights": networks[number].state_dict()})
@@ -184,12 +185,14 @@ class Record:
                 apply_merge_in_place(network, layer, Merge.prune(torch.arange(units), layer.units))
         for key in weights.keys() - network.state_dict().keys():
             # A merge with an offset gives its readers a bias where they had none.
-            module: Any = network.get_submodule(key.removesuffix(".bias"))
-            new = module.weight.detach().new_zeros(weights[key].shape)
-            module.bias = nn.Parameter(new, requires_grad=module.weight.requires_grad)
+            module = network.get_submodule(key.removesuffix(".bias"))
+            weight = tensor_of(module)
+            new = weight.detach().new_zeros(weights[key].shape)
+            module.bias = nn.Parameter(new, requires_grad=weight.requires_grad)
         network.load_state_dict(weights)
         found.network = network
 
     def file(self, number: int) -> Path:
         """The file with the weights of a network."""
-        return self.trace.path.with_name(f"network{number}.state")
+        assert self.folder
+        return self.folder / f"network{number}.state"

@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from torch import nn
 
@@ -119,10 +118,11 @@ class Loop:
     def condense(self, layer: HiddenLayer) -> bool:
         """Condense a layer at its threshold; the network before it is the save point. False where
         nothing merges."""
-        self.threshold = self.settings.final_threshold
+        threshold = self.settings.final_threshold
         if self.phase == "layer":
-            self.threshold = self.settings.threshold(self.t_fail[layer.name])
-        cut = self.cut(self.current, layer, self.threshold)
+            threshold = self.settings.threshold(self.t_fail[layer.name])
+        assert threshold is not None  # else there is no final cut
+        self.threshold, cut = threshold, self.cut(self.current, layer, threshold)
         if cut is None:
             self.commit("unchanged")
             if self.phase == "layer":
@@ -137,7 +137,7 @@ class Loop:
         """Train the condensed network and test it after each step: True where it stays, False where
         the loop returns to the save point."""
         settings, criterion, why, saved = self.settings, self.criterion(), "", self.saved
-        assert saved is not None  # since the layer was condensed
+        assert saved
         while not why:
             loss, metric = self.train_step(), self.current.metric
             self.trained += 1
@@ -225,7 +225,8 @@ class Loop:
         other: fields that have another value than the present one, or none by default.
         """
         current, training = self.current, self.phase == "train"
-        fields: dict[str, Any] = dict(
+        event = Event(
+            event=len(self.record.events),
             step=self.step,
             kind=kind,
             phase=self.phase,
@@ -244,5 +245,4 @@ class Loop:
             rate=self.settings.rate(self.reductions),
         )
         saved = [self.saved] if self.saved else []
-        event = Event(len(self.record.events), **fields | other)
-        self.record.add(event, [current, *saved, *self.best.values()])
+        self.record.add(replace(event, **other), [current, *saved, *self.best.values()])

@@ -60,7 +60,7 @@ def _whole(exponent: float) -> int:
 def layers(surrogate: Surrogate, inputs: list[int], outputs: list[int]) -> list[str]:
     """Weights, in tiles of outputs, and biases of every layer; the function that applies them.
     inputs, outputs: as indices of torch's, in the order that C++ has them."""
-    widths, modules = surrogate.network.widths, list(surrogate.network.layers)
+    widths, modules = surrogate.network.widths, surrogate.network.linear
     text, calls, x = [], [], "w.inputs"
     for i, layer in enumerate(modules):
         last = i == len(modules) - 1

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
 from combred.config import SamplingSettings
 from combred.native.solver import Solver
 from combred.sampling.plan import Trajectory
 from combred.sampling.premixed.perturbation import perturb
 from combred.sampling.premixed.states import PERTURBATION, RELAXED_PERTURBATION, PremixedStates
+from combred.surrogate.element_projection import ElementProjection
 
 ATM = 101325.0
 LARGEST, SMALLEST = 20 * ATM, 0.1 * ATM  # pressures

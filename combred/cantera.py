@@ -10,7 +10,8 @@ from typing import Any
 import cantera as ct
 import numpy as np
 
-from combred.chemistry.mechanism import Mechanism, content_hash
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.phase import content_hash
 from combred.chemistry.states import require_real
 from combred.chemistry.stepper import Advance
 from combred.native.solver.library import Solver

@@ -10,8 +10,8 @@ import combred
 
 # In the order of the flow of data: a room may import the rooms before it.
 ROOMS = (
-    "kernels", "reduction", "chemistry", "native", "cantera", "experiments", "dataset", "sampling",
-    "sensitivity", "surrogate", "libraries", "training", "validation", "check", "report",
+    "kernels", "reduction", "chemistry", "native", "cantera", "experiments", "surrogate",
+    "dataset", "sampling", "sensitivity", "libraries", "training", "validation", "check", "report",
     "pipeline", "command",
 )  # fmt: skip
 # Any room may import these; they import none of the rooms.

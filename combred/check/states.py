@@ -24,7 +24,7 @@ from combred.dataset.schema import Block
 from combred.native.solver import Solver
 from combred.native.solver.generator import TOLERANCE
 from combred.sampling.flow import FlowStates
-from combred.sampling.plan import Trajectory
+from combred.sampling.plan import FlowBlock
 
 DT = 1e-8, 1e-4  # s
 BAD = 0.1  # of the change of a state: a larger error is a bad answer
@@ -41,7 +41,7 @@ def draw(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int, index:
         states=rows, fuel=of.fuel, oxidizer=of.oxidizer, T0=list(of.T0), p=list(of.p), dt=list(DT)
     )
     states = FlowStates(mechanism, settings, solver, SEED)
-    return states.block(Trajectory(index, "flow", 0.0, 0.0, 0.0, rows))
+    return states.block(FlowBlock(index, rows))
 
 
 def compare(mechanism: Mechanism, solver: Solver, of: Conditions, rows: int) -> dict:

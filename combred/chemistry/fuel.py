@@ -4,27 +4,12 @@ where none are named.
 Takes a `Mechanism`; gives compositions in moles, as Cantera reads them, and mixtures of them.
 """
 
-from __future__ import annotations
-
-import functools
-import re
-import threading
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import cantera as ct
-import numpy as np
-
-from combred.config.fields import shown
-
-if TYPE_CHECKING:
-    from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.mechanism import Mechanism
 
 OXYGEN, NITROGEN, IN_AIR = {"O": 2}, {"N": 2}, 3.76  # mol of nitrogen for one of oxygen
 HYDROGEN, AMMONIA, METHANE = {"H": 2}, {"H": 3, "N": 1}, {"C": 1, "H": 4}
-Composition = str | Mapping[str, float]  # in moles, as "CH4:1" or {"CH4": 1.0}
-CACHED = threading.Lock()  # for the phases of `_gas`
 LARGE = 4  # carbon atoms: a mechanism of such a fuel holds the smaller ones as its fragments
 
 
@@ -36,25 +21,10 @@ class Mixture:
     oxidizer: str
 
 
-def spelled(mechanism: Mechanism, composition: Composition) -> str:
-    """A composition in moles, as "CH4:1", "O2:1, N2:3.76" or {"CH4": 1}, with the names of the
-    mechanism, which may differ in capitals. Raises ValueError where a species is unknown or has no
-    moles."""
-    if isinstance(composition, Mapping):
-        composition = ",".join(f"{name}:{moles}" for name, moles in composition.items())
-    parts = [part.partition(":") for part in composition.split(",")]
-    if any("=" in name and name.strip() not in mechanism.species_names for name, _, _ in parts):
-        raise ValueError(
-            f"write {shown(composition.replace('=', ':'))!r} for {shown(composition)!r}"
-        )
-    found = [(mechanism.index(name.strip()), moles.strip() or "1") for name, _, moles in parts]
-    for k, moles in found:
-        if not re.fullmatch(r"\+?\d*\.?\d*(e[+-]?\d+)?", moles, re.IGNORECASE):
-            raise ValueError(
-                f"{shown(composition)!r} has {shown(moles)!r} moles of "
-                f"{mechanism.species_names[k]}: give numbers, as in 'O2:1, N2:3.76'"
-            )
-    return ", ".join(f"{mechanism.species_names[k]}:{moles}" for k, moles in found)
+def resolve_fuel(mechanism: Mechanism, fuel: str) -> str:
+    """A fuel as a composition in moles, with the names of the mechanism; of "auto" that of
+    `choose_fuel`. Raises ValueError as that and as `Mechanism.spelled`."""
+    return choose_fuel(mechanism) if fuel == "auto" else mechanism.spelled(fuel)
 
 
 def choose_fuel(mechanism: Mechanism) -> str:
@@ -98,17 +68,11 @@ def _atoms(mechanism: Mechanism) -> dict[str, dict[str, float]]:
     }
 
 
-@functools.lru_cache
-def _gas(mechanism: Mechanism) -> ct.Solution:
-    """A phase of a mechanism, read once: hold `CACHED` while its state is in use."""
-    return mechanism.solution(transport=False)
-
-
 def name_mixture(mechanism: Mechanism, fuel: str, oxidizer: str) -> Mixture:
     """Fuel and oxidizer with the names of the mechanism; of "auto" the fuel of `choose_fuel`, and
     air. Raises ValueError as `spelled`, `choose_fuel` and `air`."""
-    oxidizer = air(mechanism) if oxidizer == "auto" else spelled(mechanism, oxidizer)
-    return Mixture(mechanism.resolve_fuel(fuel), oxidizer)
+    oxidizer = air(mechanism) if oxidizer == "auto" else mechanism.spelled(oxidizer)
+    return Mixture(resolve_fuel(mechanism, fuel), oxidizer)
 
 
 def air(mechanism: Mechanism) -> str:
@@ -135,33 +99,3 @@ def _of_air(mechanism: Mechanism, molecule: dict[str, int]) -> str:
             + (f", as in {rest[0]}:1" if rest else "")
         )
     return found[0]
-
-
-def mixtures(
-    mechanism: Mechanism, fuel: Composition, oxidizer: Composition, phi: Sequence[float]
-) -> np.ndarray:
-    """Mass fractions (n, n_species) of fuel and oxidizer at the equivalence ratios phi (n,) > 0.
-
-    fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76", in capitals or not.
-    Raises ValueError where they are not, or where the fuel does not burn in the oxidizer.
-    """
-    gas, found = _gas(mechanism), np.empty((len(phi) + 1, mechanism.n_species))
-    if not len(phi):
-        return found[:0]
-    both = f"fuel {shown(fuel)}, oxidizer {shown(oxidizer)}"
-    try:
-        fuel, oxidizer = spelled(mechanism, fuel), spelled(mechanism, oxidizer)
-        with CACHED:
-            for i, ratio in enumerate([*phi, 2.0 * phi[-1]]):
-                gas.set_equivalence_ratio(ratio, fuel, oxidizer)
-                found[i] = gas.Y
-    except ct.CanteraError as error:
-        _gas.cache_clear()  # the state of the phase may be none
-        reason = [line for line in str(error).splitlines() if line.strip(" *")][-1]
-        raise ValueError(
-            f"{both}: {mechanism.name} cannot mix them ({shown(reason, 120)}). Give compositions "
-            "in moles, as in 'O2:1, N2:3.76'."
-        ) from error
-    if np.array_equal(found[-2], found[-1]):
-        raise ValueError(f"{both}: this fuel does not burn: name one that does, as in CH4:1")
-    return found[:-1]

@@ -7,19 +7,15 @@ simulation, dataset and surrogate share, and which an exported surrogate carries
 import contextlib
 import difflib
 import functools
-import hashlib
-import json
-import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import cantera as ct
 import numpy as np
 
-from combred.chemistry.fuel import Composition, choose_fuel, mixtures, spelled
 from combred.chemistry.mechanism_file import (
     find,
     phase_of,
@@ -28,12 +24,19 @@ from combred.chemistry.mechanism_file import (
     require_harmless,
     stand_alone,
 )
-from combred.chemistry.polynomials import nasa7, read_polynomials
+from combred.chemistry.phase import (
+    choose_phase,
+    content_hash,
+    gases,
+    how_to_convert,
+    warn_of_left_out,
+)
+from combred.chemistry.polynomials import read_polynomials
 from combred.chemistry.states import require_real
 from combred.config.fields import require, shown
 
-log = logging.getLogger(__name__)
-STEADY = "qss|(quasi|steady).*(state|species)"  # in keys that name species in a steady state
+Composition = str | Mapping[str, float]  # in moles, as "CH4:1" or {"CH4": 1.0}
+CACHED = threading.Lock()  # for the phases of `_gas`
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,19 +72,6 @@ class Mechanism:
         """The number of species."""
         return len(self.species_names)
 
-    @property
-    def has_nasa7(self) -> bool:
-        """Whether all species have NASA-7 polynomials of at most two ranges."""
-        try:
-            return bool(self.nasa7())
-        except ValueError:
-            return False
-
-    def nasa7(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """NASA-7 coefficients (n_species, 7) below and above T_mid, and T_mid (n_species,) [K].
-        Raises ValueError, with their names, where species have other thermodynamic data."""
-        return nasa7(self.thermo, self.T_breaks, self.species_names)
-
     def solution(self, transport: bool = True) -> ct.Solution:
         """A new Cantera phase of this mechanism; with its model of transport where the mechanism
         has the data for it, unless `transport` is False."""
@@ -110,16 +100,32 @@ class Mechanism:
         """The remedy, as text, for a file that was made for the mechanism named `other`."""
         if other == self.name:
             return (
-                f"Both are called {other}, but species or rates have changed since. Restore the "
-                "old mechanism file, or start a new run=NAME."
+                f"Both are called {other}, but species or rates have changed since: restore the "
+                "old mechanism file."
             )
-        return f"Give mechanism={other}, or another run=NAME."
+        return f"Give the mechanism {other}, or another file."
 
-    def resolve_fuel(self, fuel: str) -> str:
-        """A fuel as a composition in moles, with the names of the mechanism; of "auto" that of
-        `combred.chemistry.fuel.choose_fuel`. Raises ValueError where a species is unknown, or where
-        "auto" leaves a choice."""
-        return choose_fuel(self) if fuel == "auto" else spelled(self, fuel)
+    def spelled(self, composition: Composition) -> str:
+        """A composition in moles, as "CH4:1", "O2:1, N2:3.76" or {"CH4": 1}, with the names of the
+        mechanism, which may differ in capitals. Raises ValueError where a species is unknown or has
+        no moles."""
+        if isinstance(composition, Mapping):
+            composition = ",".join(f"{name}:{moles}" for name, moles in composition.items())
+        parts = [part.partition(":") for part in composition.split(",")]
+        if any("=" in name and name.strip() not in self.species_names for name, _, _ in parts):
+            raise ValueError(
+                f"write {shown(composition.replace('=', ':'))!r} for {shown(composition)!r}"
+            )
+        names, amounts = self.species_names, []
+        for name, _, moles in parts:
+            amounts.append((names[self.index(name.strip())], moles.strip() or "1"))
+        for name, moles in amounts:
+            if not re.fullmatch(r"\+?\d*\.?\d*(e[+-]?\d+)?", moles, re.IGNORECASE):
+                raise ValueError(
+                    f"{shown(composition)!r} has {shown(moles)!r} moles of {name}: give numbers, "
+                    "as in 'O2:1, N2:3.76'"
+                )
+        return ", ".join(f"{name}:{moles}" for name, moles in amounts)
 
     def mixture(
         self, fuel: Composition, oxidizer: Composition, phi: float | Sequence[float] | np.ndarray
@@ -131,8 +137,33 @@ class Mechanism:
         Raises ValueError where they are not, or where the fuel does not burn in the oxidizer.
         """
         ratios = require_real("phi", phi)
-        found = mixtures(self, fuel, oxidizer, np.atleast_1d(ratios).tolist())
-        return found if ratios.ndim else found[0]
+        each, both = (
+            np.atleast_1d(ratios).tolist(),
+            f"fuel {shown(fuel)}, oxidizer {shown(oxidizer)}",
+        )
+        gas, found = _gas(self), np.empty((len(each) + 1, self.n_species))
+        try:
+            fuel, oxidizer = self.spelled(fuel), self.spelled(oxidizer)
+            with CACHED:
+                for i, ratio in enumerate([*each, *(2.0 * last for last in each[-1:])]):
+                    gas.set_equivalence_ratio(ratio, fuel, oxidizer)
+                    found[i] = gas.Y
+        except ct.CanteraError as error:
+            _gas.cache_clear()  # the state of the phase may be none
+            reason = [line for line in str(error).splitlines() if line.strip(" *")][-1]
+            raise ValueError(
+                f"{both}: {self.name} cannot mix them ({shown(reason, 120)}). Give compositions in "
+                "moles, as in 'O2:1, N2:3.76'."
+            ) from error
+        if each and np.array_equal(found[-2], found[-1]):
+            raise ValueError(f"{both}: this fuel does not burn: name one that does, as in CH4:1")
+        return found[:-1] if ratios.ndim else found[0]
+
+
+@functools.lru_cache
+def _gas(mechanism: Mechanism) -> ct.Solution:
+    """A phase of a mechanism, read once: hold `CACHED` while its state is in use."""
+    return mechanism.solution(transport=False)
 
 
 def load_mechanism(file: str | Path, phase: str = "") -> Mechanism:
@@ -166,24 +197,19 @@ def _of_text(text: str, file: str, name: str, phase: str, folder: Path) -> Mecha
         text = stand_alone(text, folder)
         listed = phases(text)
     except ValueError as error:
-        raise ValueError(f"{shown(file)!r} cannot be read: {error}{_convert(file)}") from error
-    if phase and phase not in listed and _gases(listed):
-        raise ValueError(f"{shown(file)!r} has no phase {shown(phase)!r}: give {_gases(listed)}")
+        raise ValueError(
+            f"{shown(file)!r} cannot be read: {error}{how_to_convert(file)}"
+        ) from error
+    if phase and phase not in listed and gases(listed):
+        raise ValueError(f"{shown(file)!r} has no phase {shown(phase)!r}: give {gases(listed)}")
     return _load(file, name, phase, text)
 
 
 @functools.lru_cache(maxsize=32)
 def _load(file: str, name: str, phase: str, text: str) -> Mechanism:
     """The mechanism of a text that names no other file."""
-    gas = _read(file, phase, text)
-    left = [n for n, p in phases(text).items() if p.get("kinetics") in ("surface", "edge")]
-    if left and not phase:
-        log.warning(
-            "%s: phase %s is taken; reactions of %s are left out", file, gas.name, ", ".join(left)
-        )
-    heads = re.findall(r"""(?m)^["']?([\w-]+)["']?(?= *:)""", text)  # keys of the file
-    for key in (key for key in [*gas.input_data, *heads] if re.search(STEADY, key.lower())):
-        log.warning("%s: `%s` is left out: all species are integrated", file, key)
+    gas = choose_phase(file, phase, text)
+    warn_of_left_out(file, gas, text, bool(phase))
     for one in (name, gas.name, *gas.species_names, *gas.element_names):
         require(
             one.isprintable(),
@@ -216,84 +242,3 @@ def _load(file: str, name: str, phase: str, text: str) -> Mechanism:
         T_max=min(s.thermo.max_temp for s in species),
         inert=~np.any(net != 0, axis=1),
     )
-
-
-def _read(file: str, phase: str, text: str) -> ct.Solution:
-    """The phase that is taken of a text."""
-    listed = phases(text)
-    seen, failed = [], {}
-    for name in [phase] if phase else listed:
-        try:
-            seen.append(phase_of(text, name))
-        except (RuntimeError, UnicodeError) as error:  # of Cantera
-            failed[name] = _told(error)
-            continue
-        if seen[-1].thermo_model == "ideal-gas" and seen[-1].n_reactions > 0:
-            for other in _ideal(failed, listed):
-                log.warning(
-                    "%s: phase %s is taken; phase %s cannot be read by Cantera: %s",
-                    file, name, other, failed[other],
-                )  # fmt: skip
-            return seen[-1]
-    for name in _ideal(failed, listed) or ([] if seen else failed):
-        raise ValueError(f"{shown(file)!r} cannot be read by Cantera: {failed[name]}")
-    found = "; ".join(f"{g.name}, {g.thermo_model}, {g.n_reactions} reactions" for g in seen)
-    raise ValueError(
-        f"combred needs an ideal gas that reacts, and {file!r} has no such phase ({found}): give "
-        "another mechanism"
-        + (f", or its phase {_gases(listed)}" if phase and _gases(listed) else "")
-    )
-
-
-def _told(error: Exception) -> str:
-    """What Cantera says is wrong with a file, on one line, without the lines of the file."""
-    text = re.sub(
-        r"(?m)^\|.*|^>.*|^\s*\^\s*$|^\*+$|^\w+ thrown by .*|^Error on .*:$", "", str(error)
-    )
-    place = re.search(r"(?m)^Error on (lines? .*) of ", str(error))
-    return (f"{place[1]}: " if place else "") + shown(" ".join(text.split()), 1000)
-
-
-def _convert(file: str) -> str:
-    """The command that makes a YAML file of one of an older form, as a hint."""
-    name = Path(file).name
-    if name.endswith((".yaml", ".yml")):
-        return ""
-    if name.endswith(".cti"):
-        return f". Cantera's `cti2yaml {name}` makes a YAML file of it"
-    if name.endswith(".xml"):
-        return f". Cantera's `ctml2yaml {name}` makes a YAML file of it"
-    return (
-        ". A CHEMKIN file becomes YAML, in its folder, by Cantera's "
-        f"`ck2yaml --input={name} --thermo=FILE --transport=FILE`"
-    )
-
-
-def _ideal(names: Iterable[str], phases: dict[str, dict]) -> list[str]:
-    """Those of the names that are of ideal gases."""
-    return [name for name in names if phases.get(name, {}).get("thermo") == "ideal-gas"]
-
-
-def _gases(phases: dict[str, dict]) -> str:
-    """The names of the ideal gases that have reactions, for a message."""
-    gases = [n for n, p in phases.items() if p.get("thermo") == "ideal-gas" and "kinetics" in p]
-    return " or ".join(gases)
-
-
-def content_hash(gas: ct.Solution) -> str:
-    """sha256 of species and reactions; notes, transport data, comments and layout do not count."""
-
-    def plain(entry: Mapping[str, Any]) -> dict:
-        return {
-            k: plain(v) if isinstance(v, dict) else v
-            for k, v in entry.items()
-            if k not in ("note", "transport")
-        }
-
-    content = {
-        "species": [plain(s.input_data) for s in gas.species()],
-        "thermo": [s.thermo.coeffs.tolist() for s in gas.species()],
-        "reactions": [plain(r.input_data) for r in gas.reactions()],
-    }
-    text = json.dumps(content, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -47,25 +47,52 @@ def read_polynomials(species: list[ct.Species]) -> tuple[np.ndarray, np.ndarray]
     return coefficients, breaks
 
 
-def evaluate(
-    coefficients: np.ndarray, breaks: np.ndarray, T: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """cp/R, h/RT and s/R of all species, (n, n_species) each, at T (n,) [K] and the reference
-    pressure, of the arrays and by the equations of `read_polynomials`.
+def cp_of(a: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """cp/R of coefficients a (9, ...) at T [K], by the equation of `read_polynomials`."""
+    found = a[2] + T * (a[3] + T * (a[4] + T * (a[5] + T * a[6])))
+    return found + (a[0] / T + a[1]) / T if a[:2].any() else found
+
+
+def h_of(a: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """h/R [K], as `cp_of`."""
+    found = a[7] + T * (a[2] + T * (a[3] / 2 + T * (a[4] / 3 + T * (a[5] / 4 + T * a[6] / 5))))
+    return found - a[0] / T + a[1] * np.log(T) if a[:2].any() else found
+
+
+def s_of(a: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """s/R, as `cp_of`."""
+    found = a[2] * np.log(T) + a[8] - (a[0] / (2 * T) + a[1]) / T
+    return found + T * (a[3] + T * (a[4] / 2 + T * (a[5] / 3 + T * a[6] / 4)))
+
+
+def of_species(
+    quantity: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    coefficients: np.ndarray,
+    breaks: np.ndarray,
+    T: np.ndarray,
+) -> np.ndarray:
+    """`cp_of`, `h_of` or `s_of` of all species, (n, n_species), at T (n,) [K], of the arrays of
+    `read_polynomials`: each is linear in the coefficients.
 
     At a temperature between two regions the lower one holds, as for NASA-7 in Cantera (for NASA-9
     it takes the upper one).
     """
-    region = (T[:, None, None] > breaks).sum(axis=2)
-    a = np.moveaxis(coefficients[np.arange(len(coefficients)), region], 2, 0)
     T = T[:, None]
-    ln_T = np.log(T)
-    cp = a[0] / T**2 + a[1] / T + a[2] + T * (a[3] + T * (a[4] + T * (a[5] + T * a[6])))
-    h = -a[0] / T**2 + (a[1] * ln_T + a[7]) / T + a[2]
-    h = h + T * (a[3] / 2 + T * (a[4] / 3 + T * (a[5] / 4 + T * a[6] / 5)))
-    s = -a[0] / (2 * T**2) - a[1] / T + a[2] * ln_T + a[8]
-    s = s + T * (a[3] + T * (a[4] / 2 + T * (a[5] / 3 + T * a[6] / 4)))
-    return cp, h, s
+    terms = quantity(np.eye(NASA9)[:, None], T)  # (n, 9): what the coefficients multiply
+    found = terms @ coefficients[:, 0].T
+    for region in range(1, coefficients.shape[1]):
+        above = T > breaks[:, region - 1]
+        found = np.where(above, terms @ coefficients[:, region].T, found)
+    return found
+
+
+def evaluate(
+    coefficients: np.ndarray, breaks: np.ndarray, T: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """cp/R, h/RT and s/R of all species, (n, n_species) each, at T (n,) [K] and the reference
+    pressure, as `of_species`."""
+    cp, h, s = (of_species(each, coefficients, breaks, T) for each in (cp_of, h_of, s_of))
+    return cp, h / T[:, None], s
 
 
 def nasa7(

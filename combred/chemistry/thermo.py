@@ -1,83 +1,75 @@
-"""Ideal-gas thermodynamics in torch: enthalpy, cp, and T from enthalpy. Scriptable, float64.
+"""Ideal-gas thermodynamics of mixtures in numpy: enthalpy, cp, and T from enthalpy.
 
-Takes a `Mechanism`; used by the surrogate, which recovers T from constant enthalpy. In numpy:
-`combred.chemistry.mixture_thermo`.
+Takes a `Mechanism`, whose polynomials may be of any type (`polynomials.read_polynomials`). Networks
+have the same in torch, with these coefficients and bounds: `combred.surrogate.thermo`.
 """
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.polynomials import GAS_CONSTANT
+from combred.chemistry.polynomials import GAS_CONSTANT, cp_of, h_of, of_species
+
+MOST_ITERATIONS = 100  # of Newton's method: bisection alone takes 60
+FREE = 4  # iterations before the bracket: nearly all states are done after two or three
+LAST_STEP = 1e-7  # of T: the error after such a step is of the order of its square
 
 
-class Thermo(nn.Module):
-    """NASA-7 polynomials of a mechanism (McBride, Gordon & Reno, NASA TM-4513, 1993).
+class Thermo:
+    """Enthalpy and heat capacity of the gas of a mechanism.
 
-    cp/R = a1 + a2 T + a3 T^2 + a4 T^3 + a5 T^4
-    h/R  = a1 T + a2 T^2/2 + a3 T^3/3 + a4 T^4/4 + a5 T^5/5 + a6
+    coefficients (n_species, n_regions, 9) [J/(kg K)]: those of `read_polynomials` times R over the
+    molar mass; breaks (n_species, n_regions - 1) [K]: temperatures between the regions; joints
+    [K]: all of these; T_bounds [K]: further out the polynomials are meaningless.
     """
 
-    low: Tensor
-    high: Tensor
-    T_mid: Tensor
-    joints: Tensor
-    grouped: Tensor
-
     def __init__(self, mechanism: Mechanism):
-        super().__init__()
-        specific = GAS_CONSTANT / mechanism.molecular_weights[:, None]
-        low, high, T_mid = mechanism.nasa7()
-        low, high = low[:, :6] * specific, high[:, :6] * specific
-        self.register_buffer("low", torch.tensor(low))
-        self.register_buffer("high", torch.tensor(high))
-        self.register_buffer("T_mid", torch.tensor(T_mid))
-        # The coefficients of h, grouped by T_mid (the "joints"), so that one product with Y gives
-        # the polynomials of a mixture.
-        joints = np.unique(T_mid)
-        of_joint = T_mid[:, None] == joints
-        grouped = np.stack([low, high], axis=1)[:, None] * of_joint[:, :, None, None]
-        grouped = torch.tensor(grouped.reshape(mechanism.n_species, -1))
-        self.register_buffer("joints", torch.tensor(joints), persistent=False)
-        self.register_buffer("grouped", grouped, persistent=False)
-        self.T_min: float = float(mechanism.T_min)
-        self.T_max: float = float(mechanism.T_max)
+        specific = GAS_CONSTANT / mechanism.molecular_weights
+        self.coefficients = mechanism.thermo * specific[:, None, None]
+        self.breaks = mechanism.T_breaks
+        self.joints = np.unique(self.breaks[np.isfinite(self.breaks)])
+        self.T_bounds = mechanism.T_min / 2, mechanism.T_max + 1000.0
 
-    def species_enthalpy(self, T: Tensor) -> Tensor:
+    def species_enthalpy(self, T: np.ndarray) -> np.ndarray:
         """h_k (n, n_species) [J/kg] at T (n,) [K]."""
-        powers = torch.stack([T, T**2 / 2, T**3 / 3, T**4 / 4, T**5 / 5, torch.ones_like(T)], 1)
-        above = T[:, None] > self.T_mid
-        return torch.where(above, powers @ self.high.T, powers @ self.low.T)
+        return of_species(h_of, self.coefficients, self.breaks, T)
 
-    def species_cp(self, T: Tensor) -> Tensor:
-        """cp_k (n, n_species) [J/(kg K)] at T (n,) [K]."""
-        powers = torch.stack([torch.ones_like(T), T, T**2, T**3, T**4], 1)
-        above = T[:, None] > self.T_mid
-        return torch.where(above, powers @ self.high[:, :5].T, powers @ self.low[:, :5].T)
-
-    def enthalpy(self, T: Tensor, Y: Tensor) -> Tensor:
-        """h (n,) [J/kg] of the mixture T (n,) [K], Y (n, n_species)."""
+    def enthalpy(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """h (n,) [J/kg] of T (n,) [K], Y (n, n_species)."""
         return (Y * self.species_enthalpy(T)).sum(1)
 
-    def cp(self, T: Tensor, Y: Tensor) -> Tensor:
-        """cp (n,) [J/(kg K)] of the mixture T (n,) [K], Y (n, n_species)."""
-        return (Y * self.species_cp(T)).sum(1)
+    def heat_capacity(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """cp (n,) [J/(kg K)] of T (n,) [K], Y (n, n_species)."""
+        return (Y * of_species(cp_of, self.coefficients, self.breaks, T)).sum(1)
 
-    def temperature(self, h: Tensor, Y: Tensor, guess: Tensor, iterations: int = 4) -> Tensor:
-        """T (n,) [K] with enthalpy(T, Y) = h (n,) [J/kg], Y (n, n_species), by Newton's method from
-        guess (n,) [K].
+    def temperature(self, h: np.ndarray, Y: np.ndarray, guess: np.ndarray | float) -> np.ndarray:
+        """T (n,) [K] of h (n,) [J/kg], Y (n, n_species), to rounding; NaN where h or Y is.
 
-        From a guess within 500 K, four iterations leave an error below 1e-6 K. T is clipped to
-        [T_min / 2, T_max + 1000 K]: further out the polynomials are meaningless.
+        Newton's method from guess [K], one for all or (n,), in a bracket that it halves where a
+        step would leave it. Where no T within `T_bounds` has this enthalpy, T is the nearer bound.
         """
-        T = guess.clamp(self.T_min / 2, self.T_max + 1000.0)
-        mixture = (Y @ self.grouped).view(-1, len(self.joints), 2, 6)
-        low, high = mixture[:, :, 0], mixture[:, :, 1]
-        for _ in range(iterations):
-            above = T[:, None, None] > self.joints[:, None]
-            a1, a2, a3, a4, a5, a6 = torch.where(above, high, low).sum(dim=1).unbind(1)
-            enthalpy = a6 + T * (a1 + T * (a2 / 2 + T * (a3 / 3 + T * (a4 / 4 + T * a5 / 5))))
-            cp = a1 + T * (a2 + T * (a3 + T * (a4 + T * a5)))
-            T = (T - (enthalpy - h) / cp).clamp(self.T_min / 2, self.T_max + 1000.0)
+        lowest, highest = self.T_bounds
+        T = np.broadcast_to(guess, h.shape).clip(lowest, highest)
+        low, high = np.full(h.shape, -np.inf), np.full(h.shape, np.inf)
+        region, a = None, np.empty(0)
+        for i in range(MOST_ITERATIONS):
+            now = np.searchsorted(self.joints, T)
+            if region is None or not np.array_equal(now, region):
+                region, a = now, self._mixtures(T, Y)
+            rest, before = h - h_of(a, T), T
+            T = T + rest / cp_of(a, T)
+            if i >= FREE:
+                low, high = np.where(rest >= 0.0, before, low), np.where(rest <= 0.0, before, high)
+                T = np.where((T < low) | (T > high), 0.5 * (low + high), T)
+            T = np.minimum(np.maximum(T, lowest), highest)
+            if not np.any(np.abs(T - before) > LAST_STEP * T):  # NaN counts as converged
+                break
         return T
+
+    def _mixtures(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Coefficients (9, n) of the mixtures Y (n, n_species), of the regions of T (n,) [K]."""
+        found, left = np.zeros((len(Y), self.coefficients.shape[2])), Y
+        for region in range(self.breaks.shape[1]):
+            above = np.where(T[:, None] > self.breaks[:, region], left, 0.0)
+            found += (left - above) @ self.coefficients[:, region]
+            left = above
+        return (found + left @ self.coefficients[:, -1]).T

@@ -15,8 +15,8 @@ TINY = 1e-20  # smallest mole fraction in the mixture rules, as in Cantera; avoi
 
 
 def has_transport(mechanism: Mechanism) -> bool:
-    """Whether a mechanism has the transport data, and the polynomials, that a flame needs."""
-    return not lacking(mechanism.solution()) and mechanism.has_nasa7
+    """Whether a mechanism has the transport data that a flame needs."""
+    return not lacking(mechanism.solution())
 
 
 def solution_with_transport(mechanism: Mechanism) -> ct.Solution:

@@ -18,7 +18,7 @@ from combred.config.fields import shown
 from combred.dataset.schema import CHUNK, FLAMES, FORMAT, UNITS, USUAL, Block, StateFileError
 from combred.files.hdf5 import UNREADABLE, opened
 
-AGAIN = "Move it away and run `python -m combred.pipeline only=sample`."
+AGAIN = "Move it away and sample its states again."
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,7 @@ class StateTable:
         except UNREADABLE as error:
             raise StateFileError(
                 f"{self.path}, rows {start} to {stop}, cannot be read "
-                f"({shown(error, 200)}): the file is truncated or damaged. Move it away, and the "
-                "pipeline makes it again."
+                f"({shown(error, 200)}): the file is truncated or damaged. {AGAIN}"
             ) from error
         for name, column in block.columns().items():
             bad = ~np.isfinite(column)
@@ -91,8 +90,8 @@ class StateTable:
                 raise StateFileError(
                     f"{self.path}: {name} of row {row} is not physical (not finite, below zero, or "
                     f"mass fractions whose sum is not 1), one of {int(bad.sum())} such values in "
-                    f"rows {start} to {stop}. Remove these rows, or move the file away, and the "
-                    "pipeline makes it again."
+                    f"rows {start} to {stop}. Remove these rows, or move the file away and sample "
+                    "its states again."
                 )
         return block
 
@@ -140,9 +139,7 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
     """
     path = Path(path)
     if not path.exists():
-        raise FileNotFoundError(
-            f"no states at {path}: run `python -m combred.pipeline only=sample`"
-        )
+        raise FileNotFoundError(f"there are no states at {path}: sample them first.")
     try:
         with opened(path) as file:
             attributes = dict(file.attrs)
@@ -156,8 +153,8 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
         raise StateFileError(
             f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
             f"format: {attributes.get('format')}; datasets missing: {', '.join(missing) or 'none'})"
-            ". Formats 1 and 2 are of combred 0.1 and 0.2, with one dt for all rows: give "
-            "run=NAME, and the states are made anew. States of your own follow the schema in "
+            ". Formats 1 and 2 are of combred 0.1 and 0.2, with one dt for all rows: "
+            "sample the states again. States of your own follow the schema in "
             "combred/dataset/schema.py."
         )
     _require_whole(path, attributes, shapes, mechanism)
@@ -190,8 +187,8 @@ def _require_whole(
         )
     if rows == 0:
         raise StateFileError(
-            f"{path} has no labelled rows: none of its states could be integrated. Choose other "
-            "ranges of sampling.T0, sampling.p, sampling.phi or sampling.dt, and run=NAME."
+            f"{path} has no labelled rows: none of its states could be integrated. Sample other "
+            "ranges of T0, p, phi or dt."
         )
     if str(attributes["mechanism_sha256"]) != mechanism.sha256:
         raise StateFileError(

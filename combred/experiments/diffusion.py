@@ -17,12 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.mixture_thermo import MixtureThermo
 from combred.chemistry.polynomials import GAS_CONSTANT
+from combred.chemistry.thermo import Thermo
 from combred.chemistry.transport import MixtureTransport
 
 SAFETY = 1.15  # factor on the spectral radius; its estimate neglects the coupling of species
-NEWTON = 2  # iterations from the T of one stage to the next, a few kelvin away: 1e-9 K remain
 MOST_STAGES = 201  # a step that needs more does not come from a flame that the cells resolve
 
 Convection = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -38,7 +37,7 @@ class Fluxes:
     rate: float
 
 
-class Diffusion(MixtureThermo):
+class Diffusion(Thermo):
     """Mixture-averaged diffusion at the pressure p [Pa] between cells of mass cell_mass [kg/m^2],
     one for all or (n,). convection: a further operator that `step` advances at the same time, a
     function of Y (n, n_species) and h (n,) that gives dY/dt [1/s] and dh/dt [J/(kg s)].
@@ -137,7 +136,7 @@ class Diffusion(MixtureThermo):
         dY0, dh0 = self.derivatives(first, Y, h)
         Y0, h0 = Y, h
         Y, h = Y0 + w / 3.0 * tau * dY0, h0 + w / 3.0 * tau * dh0
-        T = self.temperature(h, Y, T, NEWTON)
+        T = self.temperature(h, Y, T)
         before_Y, before_h = Y0, h0
         for i in range(2, stages + 1):
             mu = (2 * i - 1) / i * _b(i) / _b(i - 1)
@@ -148,7 +147,7 @@ class Diffusion(MixtureThermo):
             new_Y = mu * Y + nu * before_Y + rest * Y0 + mu * w * tau * dY + gamma * dY0
             new_h = mu * h + nu * before_h + rest * h0 + mu * w * tau * dh + gamma * dh0
             before_Y, before_h, Y, h = Y, h, new_Y, new_h
-            T = self.temperature(h, Y, T, NEWTON)
+            T = self.temperature(h, Y, T)
         return T, Y, h
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from combred import config
-from combred.chemistry.kinetics import Kinetics
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import Settings
 from combred.files.records import read_record, write_record
@@ -22,6 +21,7 @@ from combred.pipeline.resolved import of_settings, resolved
 from combred.pipeline.run import Run, locked
 from combred.pipeline.steps import validate
 from combred.pipeline.tables import print_help, print_resolved
+from combred.surrogate.rate_numbers import readable
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ def prepare(settings: Settings) -> Run:
     settings = resolved(settings, mechanism)
     run = Run(settings, mechanism, Path("runs") / settings.run_name)
     if settings.network.kinetics:
-        Kinetics(mechanism)  # refuses unknown kinds of rates, before anything is sampled
+        with of_settings("network.kinetics=true"):
+            readable(mechanism)  # refuses unknown kinds of rates, before anything is sampled
     run.folder.mkdir(parents=True, exist_ok=True)
     print_resolved(settings, mechanism, run.folder, run.workers)
     return run

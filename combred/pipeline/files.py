@@ -10,6 +10,7 @@ from pathlib import Path
 
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import ANOTHER_RUN, digest, read_record, require_same, write_record
+from combred.pipeline.resolved import of_run
 from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
 
@@ -58,7 +59,8 @@ class NetworkArtefact(Artefact):
 
     def load(self, mechanism: Mechanism) -> Surrogate:
         """The surrogate. Raises ValueError where it was made with other settings."""
-        surrogate = load_surrogate(self.path, mechanism)
+        with of_run("`python -m combred.pipeline stage=N` makes it; run=NAME names another run."):
+            surrogate = load_surrogate(self.path, mechanism)
         self.require(stored_inputs(self.path))
         return surrogate
 

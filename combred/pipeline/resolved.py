@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from combred.chemistry.fuel import spelled
+from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.config import Settings
+from combred.dataset.schema import StateFileError
 from combred.experiments.ignition.rollout import coldest_ignition
 from combred.native.solver import Solver
 
@@ -29,14 +30,25 @@ def of_settings(keys: str) -> Iterator[None]:
         raise type(error)(f"{keys}: {error}") from error
 
 
+@contextmanager
+def of_run(remedy: str) -> Iterator[None]:
+    """A context in which an error about a file gets what the pipeline does about it."""
+    try:
+        yield
+    except (ValueError, FileNotFoundError) as error:
+        if type(error) not in (ValueError, FileNotFoundError, StateFileError):
+            raise
+        raise type(error)(f"{str(error).rstrip('.')}. {remedy}") from error
+
+
 def resolved(settings: Settings, mechanism: Mechanism) -> Settings:
     """The settings with fuel and oxidizer as the mechanism spells them, and with the temperatures
     of the states and of the validation, where they are empty. Raises ValueError where fuel and
     oxidizer cannot be mixed or do not ignite, or where the fuel is not plain."""
     sampling, validation = settings.sampling, settings.validation
     with of_settings("sampling.fuel, sampling.oxidizer"):
-        fuel = mechanism.resolve_fuel(sampling.fuel)
-        oxidizer = spelled(mechanism, sampling.oxidizer)
+        fuel = resolve_fuel(mechanism, sampling.fuel)
+        oxidizer = mechanism.spelled(sampling.oxidizer)
         mechanism.mixture(fuel, oxidizer, 1.0)
         sampling = replace(sampling, fuel=fuel, oxidizer=oxidizer)
         if sampling.T0 and validation.T0:

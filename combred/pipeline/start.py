@@ -5,6 +5,7 @@ Takes settings and the cards of the shipped models; gives a name, or the reasons
 
 from dataclasses import asdict
 
+from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.config import Settings, resolve
 from combred.surrogate.shipped import models
@@ -45,7 +46,7 @@ def _difference(settings: Settings, mechanism: Mechanism, card: dict) -> str:
         if made["network"].get(key) != value:
             return f"network.{key} = {made['network'].get(key)}"
     asked, covered = asdict(settings.sampling), made["sampling"]
-    asked["fuel"] = mechanism.resolve_fuel(asked["fuel"])
+    asked["fuel"] = resolve_fuel(mechanism, asked["fuel"])
     for key in ("fuel", "oxidizer", "sampler"):
         if asked[key] != covered[key]:
             return f"{key} {covered[key]}"

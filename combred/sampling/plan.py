@@ -1,10 +1,12 @@
 """The plan of a state file: which trajectories are computed, and how many rows each gives.
 
-Takes `SamplingSettings` and a seed; gives a list of `Trajectory`, the tasks of
+Takes `SamplingSettings` and a seed; gives a list of `Trajectory` or of `FlowBlock`, the tasks of
 `combred.sampling.sample`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,12 +24,26 @@ FLAME_T = 300.0, 700.0  # K, unburnt temperatures
 
 
 @dataclass(frozen=True)
-class Trajectory:
-    """A task of the sampling, with its parameters and its number of rows.
+class FlowBlock:
+    """A task of the sampling: so many rows of states of a flow. index: position in the plan, stored
+    as `source` of its rows."""
 
-    index: position in the plan, stored as `source` of its rows; kind: "ignition", "flame", or
-    "flow", a block of states of a flow, whose T, p and phi are not used; T [K]: initial temperature
-    of an ignition, unburnt temperature of a flame; p [Pa]; phi: equivalence ratio.
+    index: int
+    rows: int
+    kind: ClassVar[str] = "flow"
+
+    @property
+    def name(self) -> str:
+        """The block in words, for messages."""
+        return f"flow block {self.index}"
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A task of the sampling: a premixed ignition or flame, with its parameters.
+
+    index, rows: as in `FlowBlock`; kind: "ignition" or "flame"; T [K]: initial temperature of an
+    ignition, unburnt temperature of a flame; p [Pa]; phi: equivalence ratio.
     """
 
     index: int
@@ -40,15 +56,16 @@ class Trajectory:
     @property
     def name(self) -> str:
         """The trajectory in words, for messages."""
-        if self.kind == "flow":
-            return f"flow block {self.index}"
         return f"{self.kind} T={self.T:.0f} K phi={self.phi:.2f}"
+
+
+Task = FlowBlock | Trajectory
 
 
 def plan_trajectories(
     settings: SamplingSettings, seed: int, with_flames: bool = True
-) -> list[Trajectory]:
-    """The trajectories of a state file; they depend on the arguments alone.
+) -> Sequence[Task]:
+    """The tasks of a state file; they depend on the arguments alone.
 
     Those of a flow are blocks of `MOST_ROWS` rows, of fewer where there would be fewer than
     `BLOCKS`; the last may have fewer. Of premixed ones, flames
@@ -59,9 +76,7 @@ def plan_trajectories(
         rows = int(np.clip(-(-settings.states // BLOCKS), FEWEST_ROWS, MOST_ROWS))
         starts = range(0, settings.states, rows)
         sizes = [min(rows, settings.states - start) for start in starts]
-        # If a block cannot be computed, the file names these of its states.
-        least = settings.T0[0], settings.p[0], settings.phi[0]
-        return [Trajectory(i, "flow", *least, size) for i, size in enumerate(sizes)]
+        return [FlowBlock(i, size) for i, size in enumerate(sizes)]
     from scipy.stats import qmc  # not above: it takes a second, and worker processes do not need it
 
     flames = settings.ignitions // IGNITIONS_PER_FLAME if with_flames else 0

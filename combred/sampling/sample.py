@@ -12,11 +12,13 @@ compared with CVODE (`combred.sampling.labels`).
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 
 from combred.chemistry.agreement import CHECKED
+from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE, IntegrationError
 from combred.chemistry.transport import has_transport
@@ -30,15 +32,15 @@ from combred.native.solver.library import PRECISE, Solver
 from combred.processes.workers import Processes
 from combred.sampling import labels
 from combred.sampling.flow import FlowStates
-from combred.sampling.plan import Trajectory, plan_trajectories
+from combred.sampling.plan import Task, Trajectory, plan_trajectories
 from combred.sampling.premixed.states import PremixedStates
 
 
 def states_of(
     mechanism: Mechanism, settings: SamplingSettings, seed: int
 ) -> FlowStates | PremixedStates:
-    """What turns a `Trajectory` into a `Block` of labelled states, always `trajectory.rows` of
-    them, which depend on the trajectory and the settings alone; each worker process has one.
+    """What turns a task of the plan into a `Block` of labelled states, always `rows` of the task,
+    which depend on it and on the settings alone; each worker process has one.
 
     settings: `fuel` and `oxidizer` as compositions in moles; seed: of all random streams.
     """
@@ -48,15 +50,13 @@ def states_of(
     return PremixedStates(mechanism, settings, solver, seed)
 
 
-def _attempt(
-    states: FlowStates | PremixedStates, trajectory: Trajectory
-) -> tuple[Block | None, str]:
-    """The block of a trajectory, or None and the reason."""
+def _attempt(states: FlowStates | PremixedStates, task: Any) -> tuple[Block | None, str]:
+    """The block of a task, or None and the reason."""
     error = ""
     for _ in range(2):  # after a failure the reactor is a new one: the same states are tried again
         try:
-            block = states.block(trajectory)
-            block.source[:] = trajectory.index
+            block = states.block(task)
+            block.source[:] = task.index
             return block, ""
         except IntegrationError as failure:
             error = str(failure)
@@ -78,7 +78,7 @@ def sample(
     rates that the solver does not know; StateFileError where labels differ from CVODE's;
     RuntimeError without a C++ compiler; OSError where the disk is too full.
     """
-    settings = replace(settings, fuel=mechanism.resolve_fuel(settings.fuel))
+    settings = replace(settings, fuel=resolve_fuel(mechanism, settings.fuel))
     Solver(mechanism)  # compiled here, before the worker processes ask for it
     plan = plan_trajectories(settings, seed, has_transport(mechanism))
     attributes = state_attributes(mechanism, provenance(settings, seed))
@@ -92,12 +92,12 @@ def sample(
     lost = []
     start = mechanism, settings, seed
     with processes.completed(states_of, start, _attempt, missing) as results:
-        for trajectory, (block, error) in results:
+        for task, (block, error) in results:
             if block is None:
-                lost.append(f"{trajectory.name}: {error}")
-                block = _unlabelled(trajectory, mechanism, settings)
-            parts.write(trajectory.index, block.columns().values())
-            finished += trajectory.rows
+                lost.append(f"{task.name}: {error}")
+                block = _unlabelled(task, mechanism, settings)
+            parts.write(task.index, block.columns().values())
+            finished += task.rows
             processes.on_progress(finished, total)
 
     def blocks() -> Iterator[Block]:
@@ -115,12 +115,16 @@ def sample(
     return {"lost_trajectories": lost, **open_states(path, mechanism).numbers()}
 
 
-def _unlabelled(trajectory: Trajectory, mechanism: Mechanism, settings: SamplingSettings) -> Block:
-    """The rows of a trajectory that could not be computed: its initial state, without labels."""
-    n, Y = trajectory.rows, mechanism.mixture(settings.fuel, settings.oxidizer, trajectory.phi)
-    missing = np.full((n, mechanism.n_species), np.nan)
-    state = np.full(n, trajectory.T), np.full(n, trajectory.p), np.tile(Y, (n, 1))
-    block = Block.without_source(*state, np.full(n, settings.dt[0]), missing[:, 0], missing)
-    block.source[:] = trajectory.index
-    block.sampler[:] = FLOW if trajectory.kind == "flow" else SAMPLERS.index(trajectory.kind)
+def _unlabelled(task: Task, mechanism: Mechanism, settings: SamplingSettings) -> Block:
+    """The rows of a task that could not be computed, without labels: the initial state of the
+    trajectory, of a flow the first T0, p and phi of the settings."""
+    T, p, phi = settings.T0[0], settings.p[0], settings.phi[0]
+    if isinstance(task, Trajectory):
+        T, p, phi = task.T, task.p, task.phi
+    n, Y = task.rows, mechanism.mixture(settings.fuel, settings.oxidizer, phi)
+    missing, dt = np.full((n, mechanism.n_species), np.nan), np.full(n, settings.dt[0])
+    begin = np.full(n, T), np.full(n, p), np.tile(Y, (n, 1))
+    block = Block.without_source(*begin, dt, missing[:, 0], missing)
+    block.source[:] = task.index
+    block.sampler[:] = FLOW if task.kind == "flow" else SAMPLERS.index(task.kind)
     return block

@@ -19,9 +19,9 @@ import numpy as np
 from scipy.sparse.linalg import splu
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.source_term import SourceTerm
 from combred.experiments.counterflow.grid import CounterflowGrid, CounterflowProfile
 from combred.sensitivity.flame_jacobian import H_SCALE, reaction_jacobian, transport_jacobian
+from combred.sensitivity.source_term import SourceTerm
 
 
 def peak_sensitivities(

@@ -20,8 +20,8 @@ from scipy.linalg import expm
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import FIRST, IntegrationError, Reactor
-from combred.chemistry.source_term import SourceTerm
 from combred.experiments.ignition.rollout import Case
+from combred.sensitivity.source_term import SourceTerm
 
 NORMALIZE = 0.5  # least phi . f at which phi is scaled to phi . f = 1, which it is but for rounding
 

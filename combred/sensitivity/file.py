@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE
 from combred.config import SamplingSettings, SensitivitySettings
@@ -31,7 +32,7 @@ def sensitive_provenance(
 ) -> dict:
     """All that the rows depend on, as plain JSON."""
     ranges = {name: getattr(sampling, name) for name in RANGES}
-    ranges["fuel"] = mechanism.resolve_fuel(sampling.fuel)
+    ranges["fuel"] = resolve_fuel(mechanism, sampling.fuel)
     made_with = asdict(settings) | ranges | REFERENCE._asdict() | {"tolerance": PRECISE}
     return made_with | {"seed": seed, "mechanism": mechanism.sha256}
 

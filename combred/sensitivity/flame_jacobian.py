@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sparse
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.source_term import SourceTerm
 from combred.experiments.diffusion import Diffusion
+from combred.sensitivity.source_term import SourceTerm
 
 STEP_Y = 1e-5, 1e-9  # of the differences of transport in Y: relative and absolute
 STEP_h = 1e3  # J/kg, of those in h

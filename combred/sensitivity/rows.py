@@ -3,7 +3,7 @@
 With the sensitivity s at the end of a step, and an error e of Y there, the relative error of an
 ignition's delay, a flame's speed, a counterflow flame's peak or a species' mass in a flame kernel
 is the mean of s . e / dt over the rows of its trajectory (`combred.sensitivity.delay`,
-`flame_speed`, `counterflow`, `combred.experiments.flame_kernel`).
+`flame_speed`, `counterflow`, `combred.sensitivity.flame_kernel`).
 `combred.sensitivity.sampling.sample` makes them, and the training loss computes these errors
 (`combred.training.sensitivity_loss`).
 """

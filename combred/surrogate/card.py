@@ -23,6 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.config import resolve
 from combred.files.records import read_json
@@ -146,7 +147,7 @@ def describe_training(
         "states": states,
         "stage": stage,
         "start": start,
-        "sampling": sampling | {"fuel": mechanism.resolve_fuel(sampling["fuel"])},
+        "sampling": sampling | {"fuel": resolve_fuel(mechanism, sampling["fuel"])},
         "network": {key: settings["network"][key] for key in NETWORK},
     }
 
@@ -165,7 +166,7 @@ def command_of(settings: dict, mechanism: Mechanism, stage: int) -> str:
     usual = _flat(json.loads(json.dumps(asdict(resolve([f"profile={profile}"])))))
     for values in (wanted, usual):
         with suppress(ValueError):  # "auto", where it leaves a choice
-            values["sampling.fuel"] = mechanism.resolve_fuel(values["sampling.fuel"])
+            values["sampling.fuel"] = resolve_fuel(mechanism, values["sampling.fuel"])
     ignored = ["only", "workers", "profile", "run", "stage"]
     if stage == 0:
         ignored += [key for key in wanted if key.startswith(("reduction.", "retraining."))]

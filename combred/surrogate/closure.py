@@ -10,9 +10,9 @@ from typing import Final
 import torch
 from torch import Tensor, nn
 
-from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.thermo import Thermo
+from combred.surrogate.element_projection import ElementProjection
+from combred.surrogate.thermo import Thermo
 
 
 class Closure(nn.Module):

@@ -11,9 +11,9 @@ from typing import Final
 import torch
 from torch import Tensor, nn
 
-from combred.chemistry.kinetics import Kinetics
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.thermo import Thermo
+from combred.surrogate.kinetics import Kinetics
+from combred.surrogate.thermo import Thermo
 
 
 class QuasiSteadyState(nn.Module):
@@ -79,7 +79,7 @@ class QuasiSteadyState(nn.Module):
 
         T (n,) [K], p (n,) [Pa], Y (n, n_species) >= 0, dt (n,) [s], all float64.
         """
-        T = self.bounded(T)
+        T = self.thermo.bounded(T)
         Y = Y.T.contiguous().clamp(min=self.ABSENT)  # species by states, as `Kinetics`
         constants = self.kinetics.constants(T, p, Y)
         net, loss = self.rates(constants, T, p, Y)
@@ -115,12 +115,7 @@ class QuasiSteadyState(nn.Module):
     def after(self, T: Tensor, Y: Tensor, heat: Tensor, dY: Tensor) -> tuple[Tensor, Tensor]:
         """The state after a change dY, with positive Y of sum 1: T (n,), Y (n_species, n)."""
         Y = torch.maximum(Y + dY, self.LEFT * Y).clamp(min=self.LEAST_Y)
-        return self.bounded(T - (heat * dY).sum(dim=0)), Y / Y.sum(dim=0)
-
-    def bounded(self, T: Tensor) -> Tensor:
-        """T [K] within the limits of `Thermo.temperature`: flames of high pressure are hotter than
-        the range of the polynomials, 3000 K for many species."""
-        return T.clamp(self.thermo.T_min / 2, self.thermo.T_max + 1000.0)
+        return self.thermo.bounded(T - (heat * dY).sum(dim=0)), Y / Y.sum(dim=0)
 
     def corrected(
         self,

@@ -136,7 +136,7 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
         raise ValueError(
             f"{path} is a network of another version of combred, which corrects other quasi-steady "
             "steps than this one: its answers would be wrong. Take one of combred.models(), or "
-            "train one: `python -m combred.pipeline start=scratch run=NAME`"
+            "train one."
         )
     try:
         _require_widths(tensors, identity["widths"])
@@ -213,7 +213,7 @@ def _open(path: Path, tensors: bool = True) -> tuple[dict, dict[str, torch.Tenso
     """Metadata and, where asked for, tensors of a surrogate's file, as they are stored."""
     if not path.is_file():  # reading a pipe may never end
         raise FileNotFoundError(
-            f"there is no network at {path}: run `python -m combred.pipeline stage=N` to make it"
+            f"there is no network at {path}: give the file of a network, or train one."
         )
     try:
         with safe_open(path, "pt") as file:

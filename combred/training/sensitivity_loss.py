@@ -7,7 +7,7 @@ is the mean of |s . e / dt|, and bounds it. The absolute value of the mean itsel
 network makes it zero by errors that cancel in the trajectories of the training, and not in others.
 
 e follows to first order from the network's error in F(Y), through the closure, which projects Y
-onto the elements of the state (`combred.chemistry.element_projection`).
+onto the elements of the state (`combred.surrogate.element_projection`).
 """
 
 import hashlib
@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
 from combred.sensitivity.rows import SensitiveStates
 from combred.surrogate.correction import CorrectionTransform
+from combred.surrogate.element_projection import ElementProjection
 from combred.surrogate.transform import signed_power
 
 WEIGHT = 0.8  # of this loss beside that of the states

@@ -15,7 +15,7 @@ from combred.training.batches import encode
 class ValidationLoss:
     """Mean loss over held-out rows, at most 20,000 of them.
 
-    `held_out` (n_rows,) bool: the rows of `table`. Raises ValueError if no row is held out.
+    `held_out` (n_rows,) bool: the rows of `table`. Raises ValueError as `require_held_out`.
     """
 
     def __init__(
@@ -25,12 +25,7 @@ class ValidationLoss:
         held_out: np.ndarray,
         device: torch.device,
     ):
-        if not held_out.any():
-            raise ValueError(
-                "no row is held out for validation, which needs states of at least two "
-                "trajectories: give more than 256 sampling.states, or, with "
-                "sampling.sampler=premixed, a larger sampling.ignitions"
-            )
+        require_held_out(held_out)
         rows = np.flatnonzero(held_out)
         chosen = np.zeros(table.rows, dtype=bool)
         chosen[rows[:: max(1, len(rows) // 20_000)]] = True
@@ -54,3 +49,12 @@ class ValidationLoss:
                 "validation": float(self.loss(prediction, self.z)),
                 "validation_by_sampler": by_sampler,
             }
+
+
+def require_held_out(rows: np.ndarray) -> None:
+    """ValueError unless some of the rows (n,) bool are held out."""
+    if not rows.any():
+        raise ValueError(
+            f"none of {len(rows)} states is held out for validation, which needs at least two "
+            "ignitions or flames, or two blocks of 256 states of a flow: take more of them"
+        )

@@ -111,15 +111,6 @@ def test_a_solver_that_fails_in_a_flow_is_wrong(h2o2, solver, conditions, monkey
     assert reactors["cases"][0]["errors"]["T"]["largest"] == np.inf
 
 
-def test_a_mechanism_with_other_polynomials_has_no_flows(h2o2, solver, conditions):
-    ranges = np.column_stack([h2o2.T_breaks, h2o2.T_breaks + 1000.0])
-    thermo = np.concatenate([h2o2.thermo, h2o2.thermo[:, -1:]], axis=1)
-    three = replace(h2o2, T_breaks=ranges, thermo=thermo)
-    for part in (flows.stirred, flows.premixed_flame):
-        found = flows.where_possible(part, three, solver, conditions)
-        assert "NASA-7" in found["skipped"] and len(found) == 1
-
-
 def test_flames_are_left_out_where_a_species_lacks_transport_data(h2o2, solver, conditions):
     start = h2o2.text.index("  transport:", h2o2.text.index("- name: H2O2"))
     text = h2o2.text[:start] + h2o2.text[h2o2.text.index("- name: AR") :]

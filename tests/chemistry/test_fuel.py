@@ -4,7 +4,7 @@ import cantera as ct
 import numpy as np
 import pytest
 
-from combred.chemistry.fuel import air, choose_fuel, mixtures, spelled
+from combred.chemistry.fuel import air, choose_fuel
 from combred.chemistry.mechanism import load_mechanism
 
 DODECANE = ("nDodecane_Reitz.yaml", "nDodecane_IG")  # its names are in small letters
@@ -33,10 +33,10 @@ def test_several_fuels_are_a_question(file, some):
 
 def test_names_are_spelled_as_the_mechanism_does():
     dodecane = load_mechanism(*DODECANE)
-    assert spelled(dodecane, "C12H26:0.5,O2: 2") == "c12h26:0.5, o2:2"
+    assert dodecane.spelled("C12H26:0.5,O2: 2") == "c12h26:0.5, o2:2"
     assert air(dodecane) == "o2:1, n2:3.76"
-    one = mixtures(dodecane, "C12H26:1", "O2:1, N2:3.76", [0.7, 1.0])
-    assert np.array_equal(one, mixtures(dodecane, "c12h26", "o2:1, n2:3.76", [0.7, 1.0]))
+    one = dodecane.mixture("C12H26:1", "O2:1, N2:3.76", [0.7, 1.0])
+    assert np.array_equal(one, dodecane.mixture("c12h26", "o2:1, n2:3.76", [0.7, 1.0]))
     assert np.array_equal(one[0], dodecane.mixture("c12h26:2", "o2:1, n2:3.76", 0.7))
 
 
@@ -65,7 +65,7 @@ def test_a_mixture_has_the_equivalence_ratio_asked_for(drm19):
 )
 def test_no_mixture_is_an_error_with_a_remedy(drm19, fuel, oxidizer, reason):
     with pytest.raises(ValueError, match=reason):
-        mixtures(drm19, fuel, oxidizer, [1.0])
+        drm19.mixture(fuel, oxidizer, [1.0])
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_the_range_of_the_polynomials_is_cantera_s(mechanism):
     species = mechanism.solution().species()
     assert mechanism.T_min == max(s.thermo.min_temp for s in species)
     assert mechanism.T_max == min(s.thermo.max_temp for s in species)
-    T_mid = mechanism.nasa7()[2]
+    T_mid = mechanism.T_breaks
     assert mechanism.T_min < T_mid.min() and T_mid.max() < mechanism.T_max
 
 

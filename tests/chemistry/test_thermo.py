@@ -1,69 +1,73 @@
-"""Thermodynamics against Cantera's, along an ignition and across T_mid of the polynomials."""
+"""Thermodynamics against Cantera's, of polynomials of any type, and T from enthalpy."""
 
 import cantera as ct
 import numpy as np
 import pytest
-import torch
+from nasa9 import HYDROGEN, MIXED
 
+from combred.chemistry.mechanism import load_mechanism
 from combred.chemistry.thermo import Thermo
 
-
-def cantera_values(mechanism, path):
-    """Enthalpy [J/kg] and cp [J/(kg K)] of the path, by Cantera."""
-    gas = mechanism.solution()
-    values = []
-    for T, p, Y in zip(path.T, path.p, path.Y, strict=True):
-        gas.TPY = T, p, Y
-        values.append((gas.enthalpy_mass, gas.cp_mass))
-    h, cp = np.array(values).T
-    return torch.tensor(h), torch.tensor(cp)
+MECHANISMS = {"one T_mid": "drm19.yaml", "some": "gri30.yaml", "NASA-9": HYDROGEN, "mixed": MIXED}
+N = 60  # states
 
 
-@pytest.fixture(scope="module")
-def thermo(mechanism):
-    return Thermo(mechanism)
+@pytest.fixture(scope="module", params=MECHANISMS)
+def gas(request, mechanism_of):
+    """A mechanism, its `Thermo`, and mixtures of its whole range of T; the last T are all T_mid."""
+    mechanism = mechanism_of(MECHANISMS[request.param])
+    thermo, rng = Thermo(mechanism), np.random.default_rng(0)
+    joints = thermo.joints[thermo.joints < mechanism.T_max]
+    T = np.append(rng.uniform(mechanism.T_min, mechanism.T_max, N), joints)
+    return mechanism, thermo, T, rng.dirichlet(np.full(mechanism.n_species, 0.3), len(T))
 
 
-def test_mixture_enthalpy_and_cp_are_cantera_s(mechanism, path, thermo):
-    h, cp = cantera_values(mechanism, path)
-    T, Y = torch.tensor(path.T), torch.tensor(path.Y)
-    # h of a mixture of elements and products passes through zero: the error is set against cp T.
-    # float64 rounding of five polynomial terms.
-    assert torch.allclose(thermo.enthalpy(T, Y) / (cp * T), h / (cp * T), rtol=0, atol=1e-13)
-    assert torch.allclose(thermo.cp(T, Y), cp, rtol=1e-13)
+def test_enthalpy_and_heat_capacity_are_cantera_s(gas):
+    mechanism, thermo, T, Y = gas
+    solution, rows = mechanism.solution(), []
+    for T_i, Y_i in zip(T, Y, strict=True):
+        solution.TPY = T_i, ct.one_atm, Y_i
+        RT = ct.gas_constant * T_i / solution.molecular_weights
+        of_species = solution.standard_enthalpies_RT * RT
+        rows.append([solution.enthalpy_mass, solution.cp_mass, *of_species])
+    rows = np.array(rows)
+    h, cp, of_species = rows[:, 0], rows[:, 1], rows[:, 2:]
+    # h passes through zero: its errors are set against cp T.
+    off_h = np.abs(thermo.enthalpy(T, Y) - h) / (cp * T)
+    off_species = np.abs(thermo.species_enthalpy(T) - of_species) / (cp * T)[:, None]
+    off_cp = np.abs(thermo.heat_capacity(T, Y) / cp - 1.0)
+    for off in (off_h, off_species, off_cp):
+        assert off[:N].max() < 1e-12  # rounding
+        # At a T_mid Cantera takes the upper region of NASA-9: there polynomials have small steps.
+        assert off.max() < 1e-7
 
 
-def test_enthalpy_and_cp_of_species_are_cantera_s_over_the_whole_range(mechanism, thermo):
-    gas = mechanism.solution()
-    grid = np.linspace(mechanism.T_min, mechanism.T_max, 50)
-    grid = np.sort(np.concatenate([grid, np.unique(mechanism.nasa7()[2])]))  # T_mid itself, too
-    h = thermo.species_enthalpy(torch.tensor(grid)).numpy()
-    cp = thermo.species_cp(torch.tensor(grid)).numpy()
-    RT = ct.gas_constant * grid[:, None] / gas.molecular_weights
-    for i, T in enumerate(grid):
-        gas.TP = T, ct.one_atm
-        # float64 rounding, in units of R T and R.
-        assert np.allclose(h[i] / RT[i], gas.standard_enthalpies_RT, rtol=1e-12, atol=1e-12)
-        assert np.allclose(cp[i] / RT[i] * T, gas.standard_cp_R, rtol=1e-12)
+@pytest.mark.parametrize("guess", [0.0, 300.0, 1200.0, 1e4, "near", "other side"])
+def test_temperature_is_found_to_rounding_from_any_guess(gas, guess):
+    mechanism, thermo, T, Y = gas
+    guess = {"near": T + 3.0, "other side": 2000.0 - T}.get(guess, guess)
+    found = thermo.temperature(thermo.enthalpy(T, Y), Y, guess)
+    assert found[:N] == pytest.approx(T[:N], rel=1e-13, abs=0)
+    assert found == pytest.approx(T, rel=1e-8, abs=0)  # h has a step at T_mid
 
 
-@pytest.mark.parametrize("away", [-500.0, -50.0, 0.0, 50.0, 500.0])
-def test_temperature_is_found_from_enthalpy(mechanism, path, thermo, away):
-    h, _ = cantera_values(mechanism, path)
-    T, Y = torch.tensor(path.T), torch.tensor(path.Y)
-    found = thermo.temperature(h, Y, T + away)
-    assert (found - T).abs().max() < 1e-6  # K, as the docstring promises within 500 K
+def test_where_no_temperature_has_the_enthalpy_it_is_the_nearer_bound(gas):
+    mechanism, thermo, _, Y = gas
+    h = np.array([-1e12, 1e12, np.nan, 0.0])
+    found = thermo.temperature(h, np.vstack([Y[:3], np.full_like(Y[0], np.nan)]), 1000.0)
+    assert found[:2].tolist() == [mechanism.T_min / 2, mechanism.T_max + 1000.0]
+    assert np.isnan(found[2:]).all()
 
 
-def test_temperature_is_found_across_T_mid_of_the_polynomials(mechanism, path, thermo):
-    Y = torch.tensor(path.Y)
-    T = torch.linspace(700.0, 1300.0, len(Y), dtype=torch.float64)
-    found = thermo.temperature(thermo.enthalpy(T, Y), Y, 2000.0 - T)  # guesses on the other side
-    assert (found - T).abs().max() < 1e-6  # K; cp jumps at T_mid by some 1e-4 of itself
-
-
-def test_temperature_of_an_impossible_enthalpy_stays_in_its_bounds(mechanism, path, thermo):
-    Y = torch.tensor(path.Y[:2])
-    guess = torch.full((2,), 1500.0, dtype=torch.float64)
-    found = thermo.temperature(torch.tensor([-1e9, 1e9], dtype=torch.float64), Y, guess, 20)
-    assert found.tolist() == [mechanism.T_min / 2, mechanism.T_max + 1000.0]
+def test_a_step_that_leaves_the_bracket_is_halved():
+    """A heat capacity that falls to a hundredth: Newton's method alone goes round in a circle."""
+    thermo = Thermo(load_mechanism("h2o2.yaml"))
+    thermo.coefficients = np.zeros((1, 2, 9))
+    thermo.coefficients[0, :, 2] = 1000.0, 10.0  # cp below and above 1000 K
+    thermo.coefficients[0, 1, 7] = 990.0 * 1000.0  # h is continuous
+    thermo.breaks, thermo.joints = np.array([[1000.0]]), np.array([1000.0])
+    T = np.array([200.0, 990.0, 999.0, 1000.0, 1001.0, 3000.0])
+    Y = np.ones((len(T), 1))
+    for guess in (300.0, 1001.0, 4000.0):
+        found = thermo.temperature(thermo.enthalpy(T, Y), Y, guess)
+        assert found == pytest.approx(T, rel=1e-12, abs=0)

@@ -42,8 +42,8 @@ def test_chunks_of_a_mask_are_its_rows_in_order(file, h2o2, rows):
 # -- refused ---------------------------------------------------------------------------------------
 
 
-def test_a_missing_file_names_the_command(tmp_path, h2o2):
-    with pytest.raises(FileNotFoundError, match="only=sample"):
+def test_a_missing_file_is_told(tmp_path, h2o2):
+    with pytest.raises(FileNotFoundError, match=r"no states at .*none\.h5: sample them first"):
         open_states(tmp_path / "none.h5", h2o2)
 
 
@@ -179,7 +179,7 @@ def test_an_unfinished_file_is_refused(file, h2o2):
 
 
 def test_states_of_another_mechanism_are_refused(file, drm19):
-    with pytest.raises(StateFileError, match=r"h2o2.yaml.*drm19.yaml.*mechanism=h2o2.yaml"):
+    with pytest.raises(StateFileError, match=r"h2o2.*drm19.*Give the mechanism h2o2.yaml"):
         open_states(file, drm19)
 
 
@@ -189,12 +189,12 @@ def test_a_file_of_an_earlier_format_is_refused(file, h2o2, older):
         stored.attrs["format"] = older
         del stored["dt"]  # one for all rows, an attribute
     seal(file)
-    with pytest.raises(StateFileError, match=rf"format: {older}; .*missing: dt.*run=NAME"):
+    with pytest.raises(StateFileError, match=rf"format: {older}; .*dt.*sample the states again"):
         open_states(file, h2o2)
 
 
 def test_a_file_in_which_every_row_failed_is_refused(tmp_path, attributes, h2o2):
-    with pytest.raises(StateFileError, match="[Mm]ove|sampling"):
+    with pytest.raises(StateFileError, match="other ranges of T0, p, phi or dt"):
         open_states(written(tmp_path / "states.h5", attributes, failed=ROWS), h2o2)
 
 

@@ -129,7 +129,7 @@ def cut(path):
         # Other settings are not mixed with those of the run.
         ("network.hidden=[24,10]", None, "", ["network.hidden: [24, 12] then, [24, 10] now",
                                               "run=NAME"]),
-        ("mechanism=h2o2.yaml run=tiny", None, "", ["mechanism=drm19.yaml"]),
+        ("mechanism=h2o2.yaml run=tiny", None, "", ["Give the mechanism drm19.yaml", "run=NAME"]),
         # A network that was trained on other states, or reduced from another one.
         ("sampling.states=260", remove, "states.h5",
          ["stage0.safetensors was made with other settings",
@@ -268,7 +268,9 @@ def test_rates_that_are_not_known_are_refused_before_anything_is_sampled(tmp_pat
     asked = [
         "mechanism=table.yaml", "sampling.fuel=H2:1", "sampling.T0=[1e3,2e3]", "validation.T0=[1e3]"
     ]  # fmt: skip
-    with pytest.raises(ValueError, match=r"H2 \+ O <=> H \+ OH.*network\.kinetics="):
+    with pytest.raises(
+        ValueError, match=r"network\.kinetics=true: .*H2 \+ O <=> H \+ OH.*state-only"
+    ):
         pipeline.prepare(resolve(asked))
     assert not (tmp_path / "runs").exists()
     alone = ["network.kinetics=false", "sampling.dt=[1e-6,1e-6]"]

@@ -5,7 +5,6 @@ import pytest
 from hydrogen import AIR, FUEL
 from scipy.sparse.linalg import splu
 
-from combred.chemistry.source_term import SourceTerm
 from combred.experiments.counterflow.cantera_flame import (
     COARSE,
     FINE,
@@ -15,6 +14,7 @@ from combred.experiments.counterflow.cantera_flame import (
 from combred.experiments.counterflow.grid import CounterflowGrid, profile_of
 from combred.sensitivity.counterflow import peak_sensitivities
 from combred.sensitivity.flame_jacobian import H_SCALE, reaction_jacobian, transport_jacobian
+from combred.sensitivity.source_term import SourceTerm
 
 CASE, STRAIN = CounterflowCase(fuel=f"{FUEL}, N2:1", oxidizer=AIR), 1000.0  # 1/s
 

@@ -195,7 +195,7 @@ def test_states_of_one_trajectory_are_refused(training, h2o2, write_states, tmp_
     table = open_states(file, h2o2)
     transform, held_out = StateTransform(h2o2.n_species, 0.1, 1e-13, 1.0), table.held_out(0.2, 0)
     fit_transform(transform, table, held_out)
-    with pytest.raises(ValueError, match="two trajectories"):
+    with pytest.raises(ValueError, match="none of 50 states is held out.*two blocks"):
         train(
             make_network([12, 8, 12]), TrainingData(table, transform, held_out), training.settings,
             tmp_path / "m.jsonl", training.device,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from combred.chemistry.element_projection import ElementProjection
 from combred.sensitivity.rows import SensitiveStates
+from combred.surrogate.element_projection import ElementProjection
 from combred.surrogate.forms import make_surrogate
 from combred.training import loop
 from combred.training import sensitivity_loss as module

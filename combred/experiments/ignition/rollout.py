@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import cantera as ct
 import numpy as np
 
-from combred.chemistry.fuel import mixtures as fuel_mixtures
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import FIRST, REFERENCE, IntegrationError, Reactor, Tolerances
 from combred.chemistry.stepper import Advance, advance_each
@@ -103,7 +102,7 @@ def march(
 def mixtures(mechanism: Mechanism, todo: list[Case], fuel: str, oxidizer: str) -> np.ndarray:
     """Initial mass fractions (n_cases, n_species) of the cases `todo`; fuel and oxidizer are
     compositions in moles."""
-    return fuel_mixtures(mechanism, fuel, oxidizer, [case.phi for case in todo])
+    return mechanism.mixture(fuel, oxidizer, [case.phi for case in todo])
 
 
 def history(

@@ -11,11 +11,10 @@ import numpy as np
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.mixture_thermo import MixtureThermo
 from combred.chemistry.stepper import Advance
+from combred.chemistry.thermo import Thermo
 from combred.experiments.cells import react
 
-NEWTON = 8  # iterations from the mean T of a mixture to its T, up to 500 K away
 PILOT = 0.1  # share of the burnt gas of the inflowing mass, where none is given
 
 
@@ -60,14 +59,14 @@ class Particles:
     in `first` (n,)."""
 
     def __init__(self, mechanism: Mechanism, streams: list[Stream], first: np.ndarray):
-        self._thermo = MixtureThermo(mechanism)
+        self._thermo = Thermo(mechanism)
         T, Y = np.array([s.T for s in streams]), np.array([s.Y for s in streams])
         h = self._thermo.enthalpy(T, Y)
         self._streams = T, h, Y
         self.T, self.h, self.Y = T[first], h[first], Y[first]
 
     def _update_T(self, guess: np.ndarray) -> None:
-        self.T = self._thermo.temperature(self.h, self.Y, guess, NEWTON)
+        self.T = self._thermo.temperature(self.h, self.Y, guess)
 
     def replace(self, which: np.ndarray, by: np.ndarray) -> None:
         """Replace the particles `which` (m,) by particles of the streams `by` (m,)."""

@@ -18,14 +18,19 @@ from combred.files.parts import forget_parts
 from combred.files.records import write_record
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import Artefact
-from combred.pipeline.resolved import of_settings
+from combred.pipeline.resolved import of_run, of_settings
 from combred.processes.workers import Processes
 from combred.sampling.sample import sample as sample_dataset
 from combred.sensitivity.file import make_sensitive, read_sensitive
 from combred.sensitivity.rows import SensitiveStates
 from combred.surrogate.surrogate import Surrogate
+from combred.training.validation_loss import require_held_out
 
 HELD_OUT = 0.05  # share of the trajectories
+# What the pipeline does about a file of states that is missing, damaged or of other settings.
+SAMPLED = (
+    "`python -m combred.pipeline only=sample` makes a missing one; run=NAME names another run."
+)
 CALIBRATION = 20_000  # training states that least squares and errors of a reduction use
 
 
@@ -48,11 +53,20 @@ class Data:
 
 
 def read_data(states: Artefact, sensitive: Artefact, mechanism: Mechanism, seed: int) -> Data:
-    """The data in two files. Raises ValueError where they were made with other settings."""
-    table = open_states(states.path, mechanism)
+    """The data in two files. Raises ValueError where they were made with other settings, or where
+    none can be held out."""
+    table = _open(states, mechanism)
+    rows, held_out = read_sensitive_states(sensitive), table.held_out(HELD_OUT, seed)
+    with of_settings("sampling.states; sampling.ignitions of sampling.sampler=premixed"):
+        require_held_out(held_out)
+    return Data(table, held_out, rows, sensitive, seed)
+
+
+def _open(states: Artefact, mechanism: Mechanism) -> StateTable:
+    with of_run(SAMPLED):
+        table = open_states(states.path, mechanism)
     states.require(table.provenance)
-    rows = read_sensitive_states(sensitive)
-    return Data(table, table.held_out(HELD_OUT, seed), rows, sensitive, seed)
+    return table
 
 
 def read_sensitive_states(artefact: Artefact) -> SensitiveStates | None:
@@ -71,8 +85,7 @@ def make_states(
     """states.h5 and sample.json, unless states of these settings are there."""
     path, record = artefact.path, artefact.path.with_name("sample.json")
     if path.exists():
-        table = open_states(path, mechanism)
-        artefact.require(table.provenance)
+        table = _open(artefact, mechanism)
         if not record.exists():
             known = {"inputs": artefact.inputs, "lost_trajectories": []}
             write_record(record, known | table.numbers())

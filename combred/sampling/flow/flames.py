@@ -92,7 +92,7 @@ class Cells(Diffusion):
         both = (1 - share) * ends[0][:, None] + share * ends[1][:, None]
         both = both.reshape(n * CELLS, -1)
         guess = np.repeat((fresh[0] + burnt[0]) / 2, CELLS)
-        return super().temperature(both[:, 0], both[:, 1:], guess, 20), both[:, 1:]
+        return self.temperature(both[:, 0], both[:, 1:], guess), both[:, 1:]
 
     def set(self, T: np.ndarray, Y: np.ndarray) -> None:
         """The state of the cells after a reaction."""

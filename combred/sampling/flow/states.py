@@ -29,7 +29,7 @@ from combred.sampling.flow.layers import layers
 from combred.sampling.flow.mixtures import mixtures
 from combred.sampling.flow.streams import T_RANGE, Streams, within_range
 from combred.sampling.labels import label
-from combred.sampling.plan import Trajectory
+from combred.sampling.plan import FlowBlock
 
 # Share of the rows of each kind; without transport data, the last is shared by the others.
 SHARES = {"ignition": 0.3, "mixture": 0.42, "layer": 0.14, "flame": 0.14}
@@ -58,11 +58,11 @@ class FlowStates:
         total = sum(SHARES[kind] for kind in self.draw)
         self.shares = {kind: SHARES[kind] / total for kind in self.draw}
 
-    def block(self, trajectory: Trajectory) -> Block:
+    def block(self, task: FlowBlock) -> Block:
         """The rows of a block, in random order, their source still zero; T_next and Y_next are NaN
         where the solver fails. Raises IntegrationError where the block cannot be filled."""
-        rows = trajectory.rows
-        self.streams.restart(self.seed, 6, trajectory.index)
+        rows = task.rows
+        self.streams.restart(self.seed, 6, task.index)
         rng, states = self.streams.rng, self.streams.aged
         dt, kinds = np.empty(0), np.empty(0, int)
         # What the other kinds leave open is left to mixtures and ignitions.

@@ -10,7 +10,7 @@ import numpy as np
 
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.polynomials import GAS_CONSTANT, evaluate
+from combred.chemistry.thermo import Thermo
 from combred.config import SamplingSettings
 from combred.native.solver.library import Solver
 
@@ -24,8 +24,7 @@ OTHER, INERT_GAS = 0.1, (0.25, 2.0)
 T_RANGE = 270.0, 3400.0  # K; states outside are not kept
 TOLERANCE = 1e-3  # of the solver between the states, whose labels are more precise
 VALENCE = {"C": 1.0, "S": 1.0, "H": 0.25, "O": -0.5}  # moles of O2 that a mole of atoms consumes
-T_BOUNDS = 100.0, 6000.0  # K, of T from h; the polynomials are meaningless further out
-ITERATIONS, ACCURACY = 30, 1e-9  # of Newton's method: at most; relative change of T at its end
+GUESS = 1200.0  # K, for Newton's method
 
 Range = tuple[float, float] | list[float]
 Stream = tuple[np.ndarray, np.ndarray]  # h (n,) [J/kg], Y (n, n_species)
@@ -40,7 +39,7 @@ class Streams:
 
     def __init__(self, mechanism: Mechanism, settings: SamplingSettings, solver: Solver):
         self.mechanism, self.settings, self.solver = mechanism, settings, solver
-        self.gas = mechanism.solution(transport=False)
+        self.gas, self.thermo = mechanism.solution(transport=False), Thermo(mechanism)
         self._fuel = self._mole_fractions(settings.fuel)
         self._oxidizer = self._mole_fractions(settings.oxidizer)
         weights = [self.gas.atomic_weight(name) for name in mechanism.element_names]
@@ -116,11 +115,13 @@ class Streams:
 
     def enthalpy(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """h (n,) [J/kg] of T (n,) [K], Y (n, n_species)."""
-        return enthalpy(self.mechanism, T, Y)
+        return self.thermo.enthalpy(T, Y)
 
     def states(self, h: np.ndarray, p: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """States [T, p, Y] (n, 2 + n_species) of h (n,) [J/kg], p (n,) [Pa], Y (n, n_species)."""
-        return np.column_stack([temperature(self.mechanism, h, Y), p, Y])
+        """States [T, p, Y] (n, 2 + n_species) of h (n,) [J/kg], p (n,) [Pa], Y (n, n_species); T is
+        NaN where h or Y is, or where no T within `Thermo.T_bounds` has this enthalpy."""
+        T, (low, high) = self.thermo.temperature(h, Y, GUESS), self.thermo.T_bounds
+        return np.column_stack([np.where((T > low) & (T < high), T, np.nan), p, Y])
 
     def equilibrium(
         self, T: np.ndarray, p: np.ndarray, Y: np.ndarray
@@ -146,29 +147,6 @@ class Streams:
     def _demand(self, Y: np.ndarray) -> np.ndarray:
         """O2 (n,) [kmol/kg] that mass fractions Y (n, n_species) consume, less what they hold."""
         return Y @ self._consumed
-
-
-def enthalpy(mechanism: Mechanism, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """h (n,) [J/kg] of T (n,) [K], Y (n, n_species)."""
-    h = evaluate(mechanism.thermo, mechanism.T_breaks, T)[1]
-    return GAS_CONSTANT * T * (Y / mechanism.molecular_weights * h).sum(1)
-
-
-def temperature(
-    mechanism: Mechanism, h: np.ndarray, Y: np.ndarray, guess: float | np.ndarray = 1200.0
-) -> np.ndarray:
-    """T (n,) [K] with enthalpy h (n,) [J/kg] at Y (n, n_species), by Newton's method from guess
-    [K]; NaN where h or Y is NaN, or where no T within `T_BOUNDS` has this enthalpy."""
-    moles = GAS_CONSTANT * Y / mechanism.molecular_weights
-    T = np.broadcast_to(guess, h.shape).astype(float)
-    for _ in range(ITERATIONS):
-        cp, own, _ = evaluate(mechanism.thermo, mechanism.T_breaks, T)
-        before, T = T, T - (T * (moles * own).sum(1) - h) / (moles * cp).sum(1)
-        T = T.clip(*T_BOUNDS)
-        if not np.any(np.abs(T - before) > ACCURACY * T):  # NaN counts as converged
-            break
-    inside = (T > T_BOUNDS[0]) & (T < T_BOUNDS[1])
-    return np.where(inside, T, np.nan)
 
 
 def log_uniform(rng: np.random.Generator, low: float, high: float) -> float:

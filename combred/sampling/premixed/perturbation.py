@@ -7,8 +7,8 @@ Yi et al., arXiv 2512.05685.
 import numpy as np
 import torch
 
-from combred.chemistry.element_projection import ElementProjection
 from combred.dataset.schema import States
+from combred.surrogate.element_projection import ElementProjection
 
 T_FLOOR, T_CEILING = 250.0, 3300.0  # K: perturbed temperatures are clipped to this range
 

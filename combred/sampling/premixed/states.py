@@ -12,7 +12,6 @@ them, and labels all of them by the generated solver. There are three kinds of s
 
 import numpy as np
 
-from combred.chemistry.element_projection import ElementProjection
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Reactor
 from combred.config import SamplingSettings
@@ -25,6 +24,7 @@ from combred.sampling import labels
 from combred.sampling.plan import Trajectory
 from combred.sampling.premixed.perturbation import perturb
 from combred.sampling.premixed.profiles import after_diffusion, between_grid_points
+from combred.surrogate.element_projection import ElementProjection
 
 RELAXED_PER_STATE = 3  # relaxed states that begin with the same perturbed one
 MIN_CELLS, MAX_CELLS = 40, 400  # of a flame that diffusion and chemistry advance in turn

@@ -1,7 +1,7 @@
 """States of flame kernels, each with the sensitivity of the mass of a species at the end.
 
 Takes a `Mechanism`, settings and a random generator; gives `SensitiveStates`: the cells of a
-kernel (`combred.experiments.flame_kernel`) after a step of diffusion, where the chemistry of a
+kernel (`combred.sensitivity.flame_kernel`) after a step of diffusion, where the chemistry of a
 split solver starts. Many of these kernels go out: their radicals decay, and one-step errors add up.
 """
 
@@ -10,16 +10,17 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
+from combred.chemistry.thermo import Thermo
 from combred.config import SamplingSettings
-from combred.experiments.flame_kernel import (
+from combred.native.solver.library import Solver
+from combred.sampling.flow.streams import log_uniform
+from combred.sensitivity.flame_kernel import (
     FlameKernel,
     march,
     mass_sensitivities,
     new_kernel,
     reacted,
 )
-from combred.native.solver.library import Solver
-from combred.sampling.flow.streams import log_uniform
 from combred.sensitivity.rows import SensitiveStates
 from combred.sensitivity.sampling.flames import PHI, P, common_range, labelled
 
@@ -58,8 +59,8 @@ def kernel_states(
     fresh = mechanism.mixture(sampling.fuel, sampling.oxidizer, phi)
     kernel = new_kernel(mechanism, (rng.uniform(*T), p, fresh), burnt, CELLS, diffusion_rate)
     step = time / STEPS
-    gas = mechanism.solution(transport=False)
-    states = march(solver, gas, kernel, step, STEPS)
+    thermo = Thermo(mechanism)
+    states = march(solver, thermo, kernel, step, STEPS)
     formed = _formed(states, fresh)
     species = rng.choice(formed, min(SPECIES, len(formed)), replace=False).tolist()
     sensitivities = mass_sensitivities(mechanism, states, step, species)
@@ -69,13 +70,13 @@ def kernel_states(
         begin = int(rng.integers(1, STEPS - int((SETTLING + 1) * dt / step)))
         now = states[begin]
         for _ in range(SETTLING):
-            now = reacted(solver, gas, now.diffused(dt), dt)
+            now = reacted(solver, thermo, now.diffused(dt), dt)
         now = now.diffused(dt)
         at = begin + (SETTLING + 1) * dt / step
         first = min(int(at), STEPS - 1)
         share = at - first
         s = (1 - share) * sensitivities[:, first] + share * sensitivities[:, first + 1]
-        parts += labelled(solver, (now.temperatures(gas), p, now.Y), dt, s)
+        parts += labelled(solver, (now.temperatures(thermo), p, now.Y), dt, s)
     return _joined(parts, time)
 
 

@@ -31,7 +31,7 @@ def common_numbers(surrogate: Surrogate, columns: list[int]) -> str:
     }  # fmt: skip
     floats = {
         "LAMBDA": lam, "FLOOR": transform.boxcox.floor, "POWER": power,
-        "T_LEAST": thermo.T_min / 2, "T_MOST": thermo.T_max + 1000.0,
+        "T_LEAST": thermo.T_bounds[0], "T_MOST": thermo.T_bounds[1],
     }  # fmt: skip
     doubles = {
         "WEIGHT_FLOOR": projection.WEIGHT_FLOOR, "LEAST_CHANGE": projection.LEAST,

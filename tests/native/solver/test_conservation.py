@@ -7,8 +7,8 @@ on both sides of the tolerance at which floats become doubles.
 import numpy as np
 import pytest
 
-from combred.chemistry.mixture_thermo import MixtureThermo
 from combred.chemistry.polynomials import GAS_CONSTANT
+from combred.chemistry.thermo import Thermo
 
 DT = 1e-5  # s
 FUEL = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
@@ -125,7 +125,7 @@ def test_energy_and_mass_are_kept_at_any_tolerance(mechanism, solver_of, volume,
     done = np.isfinite(found.error)
     assert 0.9 < done.mean() < 1.0  # some become hotter than 6000 K
     assert np.array_equal(found.T[~done], T[~done]) and np.array_equal(found.Y[~done], Y[~done])
-    thermo, W = MixtureThermo(mechanism), mechanism.molecular_weights
+    thermo, W = Thermo(mechanism), mechanism.molecular_weights
     before, after = (
         thermo.enthalpy(T[done], Y[done]) - volume * GAS_CONSTANT * T[done] * (Y[done] / W).sum(1)
         for T, Y in ((T, Y), (found.T, found.Y))

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.reactor import CVODE, IntegrationError
 from combred.config import SamplingSettings
 from combred.dataset.schema import FLOW, UNITS, Block
 from combred.sampling.flow import FlowStates
 from combred.sampling.flow.states import KINDS, SHARES
 from combred.sampling.flow.streams import T_RANGE
-from combred.sampling.plan import Trajectory
+from combred.sampling.plan import FlowBlock
 
 ROWS = 512
 SETTINGS = SamplingSettings(sampler="flow", T0=[900.0, 2300.0], dt=[1e-8, 1e-5], p=[3e4, 6e6])
@@ -22,14 +23,14 @@ def states_of(solver_of):
     """A function that gives the `FlowStates` of a mechanism."""
 
     def make(mechanism, seed: int = 0, **changes) -> FlowStates:
-        settings = replace(SETTINGS, **{"fuel": mechanism.resolve_fuel("auto"), **changes})
+        settings = replace(SETTINGS, **{"fuel": resolve_fuel(mechanism, "auto"), **changes})
         return FlowStates(mechanism, settings, solver_of(mechanism), seed)
 
     return make
 
 
 def block_of(states: FlowStates, index: int, rows: int = ROWS) -> Block:
-    return states.block(Trajectory(index, "flow", 900.0, 1e5, 1.0, rows))
+    return states.block(FlowBlock(index, rows))
 
 
 def same(a: Block, b: Block) -> bool:

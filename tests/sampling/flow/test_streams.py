@@ -12,8 +12,6 @@ from combred.sampling.flow.streams import (
     OTHER,
     STREAMS,
     apart,
-    enthalpy,
-    temperature,
 )
 
 P = 2e5  # Pa
@@ -27,7 +25,8 @@ def streams(streams_of, h2o2):
 
 def test_kinds_of_streams_have_their_probabilities(streams, h2o2):
     h, Y = streams.draw(np.full(N, P))
-    T, (H2, O2, H2O) = temperature(h2o2, h, Y), Y[:, [h2o2.index(n) for n in ("H2", "O2", "H2O")]].T
+    T = streams.states(h, np.full(N, P), Y)[:, 0]
+    H2, O2, H2O = Y[:, [h2o2.index(name) for name in ("H2", "O2", "H2O")]].T
     air, fuel, burnt = (H2 == 0.0) & (H2O == 0.0), O2 == 0.0, H2O > 0.05
     fresh = (H2 > 0.0) & (O2 > 0.0) & ~burnt
     # An aged stream is a fresh one while there is no aged state.
@@ -65,18 +64,14 @@ def test_aged_states_become_streams_at_another_pressure(streams, h2o2):
     h, Y = streams.draw(np.full(N, P))
     marked = Y[:, h2o2.index("AR")] == 1.0
     assert abs(marked.mean() - STREAMS["aged"]) < 4 * (0.3 * 0.7 / N) ** 0.5
-    assert temperature(h2o2, h, Y)[marked] == pytest.approx(1234.5, abs=1e-6)
+    found = streams.states(h[marked], np.full(marked.sum(), P), Y[marked])
+    assert found[:, 0] == pytest.approx(1234.5, abs=1e-6)
 
 
-def test_temperature_and_enthalpy_are_those_of_cantera(mechanism, path):
-    gas, h = mechanism.solution(), []
-    for T, p, Y in zip(path.T, path.p, path.Y, strict=True):
-        gas.TPY = T, p, Y
-        h.append(gas.enthalpy_mass)
-    found = enthalpy(mechanism, path.T, path.Y)
-    assert found == pytest.approx(h, abs=1e-9 * gas.cp_mass * 1e3)
-    assert temperature(mechanism, found, path.Y) == pytest.approx(path.T, abs=1e-6)
-    assert np.isnan(temperature(mechanism, np.array([1e9, np.nan]), path.Y[:2])).all()
+def test_a_state_without_temperature_is_nan(streams):
+    Y = streams.premixed(3)
+    T = streams.states(np.array([1e9, np.nan, 1e5]), np.full(3, P), Y)[:, 0]
+    assert np.isnan(T[:2]).all() and np.isfinite(T[2])
 
 
 def test_equilibrium_is_that_of_cantera_and_nan_where_it_fails(streams, h2o2):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from combred.chemistry.element_projection import ElementProjection
 from combred.sampling.premixed.perturbation import perturb
+from combred.surrogate.element_projection import ElementProjection
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 from hydrogen import AIR, SENSITIVE
 
 from combred.chemistry.reactor import IntegrationError
-from combred.experiments import flame_kernel
 from combred.native.solver.library import PRECISE, Solver
+from combred.sensitivity import flame_kernel
 from combred.sensitivity.sampling import flame_kernels as module
 from combred.sensitivity.sampling.flame_kernels import kernel_states
 

@@ -13,11 +13,8 @@ from torch import Tensor, nn
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.polynomials import GAS_CONSTANT
-from combred.chemistry.rate_forms import SCARCE, SRI, Arrhenius, Falloff, Troe
-from combred.chemistry.reactions import Reaction, read_reactions
-
-NEVER = 1e30  # 1/K: the reciprocal of a temperature of zero; exp(-T NEVER) underflows to zero
-LN_ZERO = -1e3  # ln of a pre-exponential factor of zero: exp of it underflows
+from combred.chemistry.rate_forms import SCARCE, Falloff
+from combred.surrogate.rate_numbers import numbers_of, readable
 
 
 class Kinetics(nn.Module):
@@ -40,8 +37,7 @@ class Kinetics(nn.Module):
     An order m below 1, also 0 of a species that is consumed, goes straight to zero below the
     concentration `SCARCE`, as c SCARCE^(m - 1): c^m has no bounded derivative at zero.
 
-    Raises ValueError for a mechanism with rates of another type (pressure tables, Chebyshev
-    polynomials, Tsang's falloff, ...); the message names the first such reaction.
+    Raises ValueError as `combred.surrogate.rate_numbers.readable`.
     """
 
     LEAST: Final[float] = 1e-300  # kmol/m3: concentration of an absent species, for its logarithm
@@ -66,16 +62,15 @@ class Kinetics(nn.Module):
     troe: Tensor
     is_troe: Tensor
     sri: Tensor
-    nasa_low: Tensor
-    nasa_high: Tensor
-    T_mid: Tensor
+    thermo: Tensor
+    T_breaks: Tensor
 
     def __init__(self, mechanism: Mechanism, dtype: torch.dtype = torch.float64):
         super().__init__()
-        reactions = _readable(mechanism)
+        reactions = readable(mechanism)
         # Reactions with third bodies come last, and those with falloff after them.
         reactions.sort(key=lambda r: (isinstance(r.rate, Falloff), r.efficiencies is not None))
-        rates = [_numbers(reaction) for reaction in reactions]
+        rates = [numbers_of(reaction) for reaction in reactions]
         falloff = [rate for rate in rates if rate["low"] is not None]
 
         def matrix(rows: list[dict[int, float]]) -> np.ndarray:
@@ -128,10 +123,8 @@ class Kinetics(nn.Module):
         keep_columns("troe", np.reshape([rate["troe"] for rate in falloff], (-1, 4)).T)
         keep_columns("is_troe", [rate["is_troe"] for rate in falloff], torch.bool)
         keep_columns("sri", np.reshape([rate["sri"] for rate in falloff], (-1, 5)).T)
-        nasa_low, nasa_high, T_mid = mechanism.nasa7()
-        keep("nasa_low", nasa_low)
-        keep("nasa_high", nasa_high)
-        keep_columns("T_mid", T_mid)
+        keep("thermo", np.moveaxis(mechanism.thermo, 1, 0))
+        keep_columns("T_breaks", mechanism.T_breaks.T)
 
     def forward(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
         """Net production rate dY/dt and destruction rate of every species, both (n_species, n)
@@ -218,66 +211,13 @@ class Kinetics(nn.Module):
         return ln_F
 
     def gibbs(self, T: Tensor) -> Tensor:
-        """g_k / RT (n_species, n), from NASA-7 polynomials, at T (n,) [K] and the reference
-        pressure."""
-        one = torch.ones_like(T)
-        powers = [one - torch.log(T), -T / 2, -(T**2) / 6, -(T**3) / 12, -(T**4) / 20, 1 / T, -one]
-        basis = torch.stack(powers)
-        return torch.where(T > self.T_mid, self.nasa_high @ basis, self.nasa_low @ basis)
-
-
-def _readable(mechanism: Mechanism) -> list[Reaction]:
-    """The reactions of a mechanism. Raises ValueError for a rate that `Kinetics` does not have."""
-    remedy = "Give network.kinetics=false: such a network needs no rates."
-    try:
-        reactions = read_reactions(mechanism)
-    except ValueError as error:
-        raise ValueError(f"{error}. {remedy}") from error
-    for reaction in reactions:
-        rate = reaction.rate
-        known = isinstance(rate, Arrhenius)
-        if isinstance(rate, Falloff):
-            form = rate.broadening
-            known = form is None or isinstance(form, Troe) or (isinstance(form, SRI) and form.a > 0)
-        if not known:
-            kind: Any = mechanism.solution(transport=False).reaction(reaction.index).rate
-            kind = "-".join(filter(None, (kind.type, kind.sub_type)))
-            raise ValueError(
-                f"reaction {reaction.index + 1} of {mechanism.name}, {reaction.equation}, has a "
-                f"rate of type {kind!r}; combred's networks evaluate Arrhenius, third-body and "
-                f"falloff rates (Lindemann, Troe, SRI with a > 0). {remedy}"
-            )
-    return reactions
-
-
-def _numbers(reaction: Reaction) -> dict:
-    """The numbers of a reaction's rate. "arrhenius" is the high-pressure limit of a reaction with
-    falloff; "low" is its low-pressure limit, and None for other reactions."""
-    rate: Any = reaction.rate
-    fall = isinstance(rate, Falloff)
-    form = rate.broadening if fall else None
-    limit = rate.high if fall else rate
-    troe, sri = [1.0, NEVER, NEVER, 0.0], [0.0, 0.0, NEVER, 1.0, 0.0]
-    if isinstance(form, Troe):
-        troe = [form.a, _reciprocal(form.T3), _reciprocal(form.T1), form.T2]
-    if isinstance(form, SRI):
-        sri = [form.a, form.b, _reciprocal(form.c), form.d, form.e]
-    return {
-        "arrhenius": _arrhenius(limit),
-        "sign": limit.sign,
-        "low": _arrhenius(rate.low) if fall else None,
-        "activated": fall and rate.activated,
-        "is_troe": isinstance(form, Troe),
-        "troe": troe,
-        "sri": sri,
-    }
-
-
-def _arrhenius(rate: Arrhenius) -> list[float]:
-    """ln |A|, b and Ea/R [K]."""
-    return [rate.ln_A if rate.sign else LN_ZERO, rate.b, rate.T_a]
-
-
-def _reciprocal(T: float) -> float:
-    """1 / T; for T = 0 a value whose exponential vanishes, as in Cantera."""
-    return 1.0 / T if abs(T) > 1e-300 else NEVER
+        """g_k / RT (n_species, n) at T (n,) [K] and the reference pressure: h/RT - s/R by the
+        equations of `combred.chemistry.polynomials.read_polynomials`."""
+        one, ln_T = torch.ones_like(T), torch.log(T)
+        reciprocal = [-0.5 / T**2, (ln_T + 1.0) / T]
+        rising = [one - ln_T, -T / 2, -(T**2) / 6, -(T**3) / 12, -(T**4) / 20]
+        terms = torch.stack(reciprocal + rising + [1 / T, -one])
+        found = self.thermo[0] @ terms
+        for i in range(1, len(self.thermo)):
+            found = torch.where(T > self.T_breaks[i - 1], self.thermo[i] @ terms, found)
+        return found

@@ -12,14 +12,16 @@ in a step dt, with r = dt times diffusivity over squared cell width. Then each c
 
 from dataclasses import dataclass
 
-import cantera as ct
 import numpy as np
 from scipy.linalg import expm
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.source_term import SourceTerm
 from combred.chemistry.stepper import Advance
+from combred.chemistry.thermo import Thermo
 from combred.experiments.cells import react
+from combred.sensitivity.source_term import SourceTerm
+
+GUESS = 1200.0  # K, of temperatures
 
 
 @dataclass
@@ -44,13 +46,9 @@ class FlameKernel:
         K[0, 0] = K[-1, -1] = 1.0
         return np.linalg.inv(np.eye(n) + dt * self.diffusion_rate * K)
 
-    def temperatures(self, gas: ct.Solution) -> np.ndarray:
-        """T (cells,) [K], by a phase of the mechanism."""
-        T = np.empty(len(self.h))
-        for i, (h, Y) in enumerate(zip(self.h, self.Y, strict=True)):
-            gas.HPY = h, self.p, Y
-            T[i] = gas.T
-        return T
+    def temperatures(self, thermo: Thermo) -> np.ndarray:
+        """T (cells,) [K]."""
+        return thermo.temperature(self.h, self.Y, GUESS)
 
 
 def new_kernel(
@@ -71,19 +69,19 @@ def new_kernel(
 
 
 def march(
-    solver: Advance, gas: ct.Solution, kernel: FlameKernel, dt: float, steps: int
+    solver: Advance, thermo: Thermo, kernel: FlameKernel, dt: float, steps: int
 ) -> list[FlameKernel]:
     """The kernel at the beginning, and at the end of each step of dt [s]: diffusion, then reaction.
-    gas: a phase of the mechanism. Raises FloatingPointError where the solver fails."""
+    Raises FloatingPointError where the solver fails."""
     states = [kernel]
     for _ in range(steps):
-        states.append(reacted(solver, gas, states[-1].diffused(dt), dt))
+        states.append(reacted(solver, thermo, states[-1].diffused(dt), dt))
     return states
 
 
-def reacted(solver: Advance, gas: ct.Solution, kernel: FlameKernel, dt: float) -> FlameKernel:
+def reacted(solver: Advance, thermo: Thermo, kernel: FlameKernel, dt: float) -> FlameKernel:
     """The kernel after dt [s] of reaction. Raises FloatingPointError where the solver fails."""
-    _, Y = react(solver, kernel.temperatures(gas), kernel.p, kernel.Y, dt)
+    _, Y = react(solver, kernel.temperatures(thermo), kernel.p, kernel.Y, dt)
     return FlameKernel(kernel.p, kernel.diffusion_rate, kernel.h, Y)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from combred.chemistry.element_projection import ElementProjection
+from combred.surrogate.element_projection import ElementProjection
 
 
 def perturbed(Y: np.ndarray, size: float, seed: int = 0) -> torch.Tensor:

@@ -5,7 +5,8 @@ import pytest
 from hydrogen import AIR, FUEL
 
 from combred.chemistry.reactor import CVODE
-from combred.experiments.flame_kernel import (
+from combred.chemistry.thermo import Thermo
+from combred.sensitivity.flame_kernel import (
     FlameKernel,
     march,
     mass_sensitivities,
@@ -25,15 +26,15 @@ def kernel(h2o2):
 
 @pytest.fixture(scope="module")
 def states(h2o2, kernel):
-    return march(CVODE(h2o2), h2o2.solution(), kernel, DT, STEPS)
+    return march(CVODE(h2o2), Thermo(h2o2), kernel, DT, STEPS)
 
 
 def test_the_burnt_cells_are_at_equilibrium_with_the_enthalpy_of_the_others(h2o2, kernel):
-    T = kernel.temperatures(h2o2.solution())
+    T = kernel.temperatures(Thermo(h2o2))
     assert T[3:] == pytest.approx(400.0, abs=1e-6) and np.all(T[:3] > 2000.0)
     assert np.ptp(kernel.h) == 0.0
-    later = reacted(CVODE(h2o2), h2o2.solution(), kernel, 1e-6)
-    assert later.temperatures(h2o2.solution())[:3] == pytest.approx(T[:3], abs=1e-3)
+    later = reacted(CVODE(h2o2), Thermo(h2o2), kernel, 1e-6)
+    assert later.temperatures(Thermo(h2o2))[:3] == pytest.approx(T[:3], abs=1e-3)
 
 
 def test_diffusion_keeps_the_sum_and_damps_a_wave_as_known():
@@ -71,7 +72,7 @@ def test_an_error_on_the_way_moves_the_masses_as_the_sensitivities_say(h2o2, sta
         Y = states[step].Y.copy()
         Y[cell] += sign * error
         begin = FlameKernel(P, states[0].diffusion_rate, states[step].h, Y)
-        last = march(CVODE(h2o2), h2o2.solution(), begin, DT, STEPS - step)[-1]
+        last = march(CVODE(h2o2), Thermo(h2o2), begin, DT, STEPS - step)[-1]
         return last.Y[:, species].sum(axis=0)
 
     exact = (np.log(masses(1.0)) - np.log(masses(-1.0))) / 2
@@ -84,4 +85,4 @@ def test_a_cell_that_cannot_be_integrated_is_told(h2o2, kernel, monkeypatch):
     cvode = CVODE(h2o2)
     monkeypatch.setattr(cvode, "advance", lambda T, p, Y, dt: (T, Y * np.nan))
     with pytest.raises(FloatingPointError, match="not finite"):
-        reacted(cvode, h2o2.solution(), kernel, 1e-6)
+        reacted(cvode, Thermo(h2o2), kernel, 1e-6)

@@ -4,7 +4,7 @@ import cantera as ct
 import numpy as np
 import pytest
 
-from combred.chemistry.source_term import SourceTerm
+from combred.sensitivity.source_term import SourceTerm
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE
 from combred.chemistry.stepper import Advance
 from combred.experiments.counterflow.cantera_flame import CounterflowCase
-from combred.experiments.counterflow.errors import Curve, compare, of_flame
+from combred.experiments.counterflow.experiment import Curve, compare, of_flame
 from combred.experiments.counterflow.flame import CounterflowMarch, burn, start
 from combred.files.records import read_json, write_json
 from combred.surrogate.surrogate import Surrogate

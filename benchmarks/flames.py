@@ -25,12 +25,12 @@ from scipy.optimize import least_squares
 import combred
 from benchmarks.command_line import MECHANISM, words
 from benchmarks.kept import CACHE, code_of, is_current, stamp
+from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import CVODE
-from combred.experiments.premixed import cases as flame_cases
-from combred.experiments.premixed import errors as flame_errors
 from combred.experiments.premixed import flame
 from combred.experiments.premixed import grid as moving_grid
 from combred.experiments.premixed.cantera_flame import COARSE, FINE, solve_free_flame
+from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import Flame
 from combred.experiments.premixed.grid import FlameCase, Profile
 from combred.experiments.storage import read_runs, write_runs
@@ -174,7 +174,7 @@ def run_models(wanted: list[str]) -> None:
                 continue
             made, solver = stamp(__file__, model), fastest(combred.load(model))
             burnt, numbers = burn(reference.profile, solver, 1e-6, flame.MARCH)
-            errors = flame_errors.compare(mechanism(), [burnt], [reference])["cases"][0]
+            errors = flames_of(flame.MARCH).compare([burnt], [reference])["cases"][0]
             errors = {key: value for key, value in errors.items() if key.endswith("error")}
             row[model] = {"CVODE": reference.speed} | numbers | errors | made
             keep("models", str(case), row)
@@ -199,12 +199,22 @@ def reference_flame(case: FlameCase) -> tuple[flame.Flame, dict]:
     cvode = CVODE(mechanism(), **TOLERANCES)
     profile = begin(case, MODEL_CELLS)
     made = stamp(__file__)
-    found, numbers = burn(profile, cvode, 1e-6, flame.MARCH, flame_cases.settle)
+    found, numbers = burn(profile, cvode, 1e-6, flame.MARCH, settle)
     numbers |= made
     keep("models", str(case), stored()["models"].get(str(case), {}) | {"CVODE": numbers})
     CACHE.mkdir(exist_ok=True)
     write_runs(path, {"reference": [found]}, mechanism(), inputs)
     return found, numbers
+
+
+def flames_of(how: flame.FlameMarch, dt: float = 1e-6) -> PremixedFlames:
+    """Flames that are marched so, in steps dt [s]."""
+    return PremixedFlames(mechanism(), Mixture(FUEL, OXIDIZER), [], dt, how)
+
+
+def settle(_: combred.Mechanism, solver, dt: float, begin: Profile, how) -> Flame:
+    """A reference flame (`PremixedFlames.settle`)."""
+    return flames_of(how, dt).settle(solver, begin)
 
 
 def order(x: list[float], speeds: list[float]) -> tuple[float, float]:

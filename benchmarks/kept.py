@@ -45,13 +45,8 @@ MEASURING = (
 )  # fmt: skip
 GENERATOR = "combred.native.solver.generator"
 OF_SOLVER = "combred.native.solver", "combred.native.arrays", CHEMISTRY
-STEP = tuple(
-    f"combred.surrogate.{name}" for name in (
-        "forms", "surrogate", "network", "transform", "correction", "closure", "quasi_steady",
-        "training_range",
-    )
-)  # fmt: skip
-OF_NETWORK = "combred.surrogate.library.generator"
+STEP, OF_STEP = "combred.surrogate.forms", ("combred.surrogate", CHEMISTRY)
+WRITER, OF_WRITER = "combred.surrogate.library.generator", ("combred.surrogate.library", *OF_SOLVER)
 NETWORK_SOURCE = ROOT / "combred/surrogate/library/source"
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)  # or a literal
 
@@ -131,8 +126,8 @@ def _solver(name: str) -> list[str]:
 
 @cache
 def _networks() -> list[str]:
-    rooms = ("combred.surrogate.library", *STEP, *OF_SOLVER)
-    return [*_modules([OF_NETWORK, *STEP], rooms), *_sources(*sorted(NETWORK_SOURCE.iterdir()))]
+    modules = [*_modules([STEP], OF_STEP), *_modules([WRITER], OF_WRITER)]
+    return [*modules, *_sources(*sorted(NETWORK_SOURCE.iterdir()))]
 
 
 @cache

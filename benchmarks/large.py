@@ -26,21 +26,18 @@ from combred.chemistry.agreement import relative_difference
 from combred.chemistry.fuel import Mixture, air
 from combred.chemistry.mechanism import load_mechanism
 from combred.chemistry.reactor import CVODE, Tolerances
-from combred.config import ValidationSettings
-from combred.experiments.ignition import cases as ignition_cases
-from combred.experiments.ignition import errors as ignition_errors
-from combred.experiments.ignition import rollout as ignition
+from combred.experiments.ignition.experiment import Ignitions
+from combred.experiments.ignition.rollout import Case
 from combred.files.records import strict, write_json
 from combred.native.builder import build
 from combred.native.solver import Solver, generate
 from combred.processes.threads import one_thread
-from combred.processes.workers import Processes
 from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "large.json"
 FILE, FUEL = "example_data/n-hexane-NUIG-2015.yaml", "NC6H14:1"
 STATES, OF_CVODE, STEPS, SEED = 64, 16, (1e-6, 1e-5), 0
-CASE, DT = ignition.Case(1300.0, 10.0 * ct.one_atm, 1.0), 1e-6
+CASE, DT = Case(1300.0, 10.0 * ct.one_atm, 1.0), 1e-6
 
 
 def main() -> None:
@@ -79,12 +76,10 @@ def main() -> None:
                 "error": float(off.max()),
             }
             print(json.dumps(found), flush=True)
-        references = ignition_cases.reference(
-            mechanism, ValidationSettings(dt=DT, burnt_time=1e-5), Mixture(FUEL, air(mechanism)),
-            Processes(), [CASE], Tolerances(1e-6, 1e-14),
-        )  # fmt: skip
-        rollouts = ignition_cases.follow(solver, DT, references)
-        row = ignition_errors.compare(mechanism, rollouts, references)["cases"][0]
+        mixture = Mixture(FUEL, air(mechanism))
+        ignitions = Ignitions(mechanism, mixture, [CASE], DT, 1e-5, Tolerances(1e-6, 1e-14))
+        references = ignitions.reference()
+        row = ignitions.compare(ignitions.follow(solver, references), references)["cases"][0]
     found["ignition"] = {k: row[k] for k in ("case", "reference_delay", "delay_error")}
     results = {"machine": machine(), "mechanism": FILE, **found, **made}
     write_json(RESULTS, strict(results))

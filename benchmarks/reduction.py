@@ -30,8 +30,7 @@ from benchmarks.command_line import words
 from benchmarks.kept import NETWORKS, is_current, stamp
 from combred import config
 from combred.config import TrainingSettings, ValidationSettings
-from combred.experiments.ignition import cases as ignition_cases
-from combred.experiments.ignition import errors as ignition_errors
+from combred.experiments.ignition.experiment import Ignitions
 from combred.files.records import digest, read_json, strict, write_json
 from combred.native import fastest
 from combred.pipeline.assembly import load_data, load_first
@@ -124,10 +123,9 @@ class Table:
             self.table, self.surrogate.transform, self.held_out, torch.device("cpu")
         )
         with progress("CVODE rollouts") as bar:
-            self.references = ignition_cases.reference(
-                run.mechanism, replace(CASES, dt=s.validation.dt), run.mixture,
-                Processes(run.workers, bar),
-            )  # fmt: skip
+            cases = replace(CASES, dt=s.validation.dt)
+            self.ignitions = Ignitions.of(run.mechanism, run.mixture, cases)
+            self.references = self.ignitions.reference(Processes(run.workers, bar))
 
     def inputs(self, keep: np.ndarray, n: int) -> torch.Tensor:
         """Inputs of the network (n, n_inputs) for n states drawn from the rows `keep` (bool)."""
@@ -189,10 +187,8 @@ class Table:
         surrogate: Surrogate = copy.deepcopy(self.surrogate)
         surrogate.network = network
         with one_thread():
-            rollouts = ignition_cases.follow(
-                fastest(surrogate, alone=True), self.run.settings.validation.dt, self.references
-            )
-        found = ignition_errors.compare(self.run.mechanism, rollouts, self.references)
+            rollouts = self.ignitions.follow(fastest(surrogate, alone=True), self.references)
+        found = self.ignitions.compare(rollouts, self.references)
         return {
             "validation": self.loss(network)["validation"],
             "not_ignited": sum(not case["ignited"] for case in found["cases"]),

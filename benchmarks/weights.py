@@ -22,6 +22,7 @@ import copy
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import cantera as ct
@@ -34,11 +35,9 @@ from combred import config
 from combred.chemistry.reactor import CVODE
 from combred.chemistry.stepper import Advance
 from combred.config.reduction import REDUCTIONS
-from combred.experiments.ignition import cases as ignition_cases
-from combred.experiments.ignition import errors as ignition_errors
+from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.ignition.rollout import Rollout
-from combred.experiments.premixed import cases as flame_cases
-from combred.experiments.premixed import errors as flame_errors
+from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import Flame
 from combred.experiments.premixed.grid import FlameCase
 from combred.experiments.storage import read_runs
@@ -95,17 +94,19 @@ def run_of(form: str, method: str) -> Run:
 def delays(run: Run, solver: Advance) -> dict:
     """Mean and worst error of the delay of an `Advance` in the ignitions of the run."""
     references = read_runs(run.path("validation.h5"), run.mechanism, Rollout)[0]["reference"]
+    ignitions = Ignitions.of(run.mechanism, run.mixture, run.settings.validation)
     with one_thread():
-        found = ignition_cases.follow(solver, run.settings.validation.dt, references)
-    errors = ignition_errors.compare(run.mechanism, found, references)["delay_error"]
+        found = ignitions.follow(solver, references)
+    errors = ignitions.compare(found, references)["delay_error"]
     return {"mean": errors["mean"], "worst": errors["worst"]}
 
 
 def speeds(run: Run, solver: Advance, references: list[Flame]) -> dict:
     """Mean and worst error of the speed of an `Advance` in the flames `references`."""
+    flames = PremixedFlames.of(run.mechanism, run.mixture, run.settings.validation)
     with one_thread():
-        found = flame_cases.follow(run.mechanism, solver, run.settings.validation.dt, references)
-    errors = flame_errors.compare(run.mechanism, found, references)["speed_error"]
+        found = flames.follow(solver, references)
+    errors = flames.compare(found, references)["speed_error"]
     return {"mean": errors["mean"], "worst": errors["worst"]}
 
 
@@ -122,8 +123,8 @@ def measure(runs: dict[str, Run]) -> dict:
     """For each method a row for each stage; and the solver at several tolerances, and CVODE. All
     times are taken in turns."""
     first = next(iter(runs.values()))
-    how = first.settings.validation, first.mixture, Processes(first.workers)
-    flames = flame_cases.reference(first.mechanism, *how, FLAMES)
+    every = PremixedFlames.of(first.mechanism, first.mixture, first.settings.validation)
+    flames = replace(every, cases=FLAMES).reference(Processes(first.workers))
     table = load_data(first).table
     states = table.draw(table.usual, BATCH, first.settings.seed).state()
     others: dict[str, Advance] = {

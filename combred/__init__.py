@@ -5,9 +5,9 @@ reduced and validated against them and CVODE.
     python -m combred.pipeline stage=2
 
 The public names below are loaded at their first use: `import combred` imports neither torch nor
-Cantera. Data flow through the folders in this order: chemistry, experiments, dataset, sampling,
-sensitivity, surrogate, training, reduction, native, validation, check, report; `pipeline`
-runs them. All may use config, files and processes; the solver of `native.solver` serves all.
+Cantera. Data flow through the folders in this order: chemistry, native, experiments, dataset,
+sampling, sensitivity, surrogate, training, validation, check, report; `pipeline` runs them. The
+reduction of networks knows none of these. All may use config, files and processes.
 """
 
 from combred.names import loader

@@ -13,6 +13,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism, content_hash
 from combred.chemistry.states import require_real
 from combred.chemistry.stepper import Advance
+from combred.native.solver.library import Solver
 
 CLOSE = 1e-9  # relative difference of two times that are the same
 COMPARED = (300.0, 1e3), (900.0, 1e5), (2100.0, 3e6), (3500.0, 1e8)  # K, Pa, of `_agree`
@@ -23,11 +24,12 @@ def advance(solver: Advance, states: ct.SolutionArray, dt: float | np.ndarray) -
     """The states of a `SolutionArray` dt [s] later, a float or of its shape, as a new
     one; at constant pressure, or volume where the solver says so.
 
-    Raises ValueError where its species, reactions or polynomials are not the solver's, where a
-    reaction has a multiplier, for a dt of another shape, and as `Stepper.integrate`.
+    Multipliers of its reactions hold, where the solver is of `combred.solver`. Raises ValueError
+    where its species, reactions or polynomials are not the solver's, where a reaction has a
+    multiplier and the solver is another, for a dt of another shape, and as `Stepper.integrate`.
     """
     phase: Any = states._phase
-    require_phase(solver, phase)
+    solver = of_phase(solver, phase)
     n, shape = int(np.prod(states.shape)), states.shape
     T, p = states.T.reshape(n), states.P.reshape(n)
     Y = states.Y.reshape(n, len(states.species_names))
@@ -56,7 +58,7 @@ class Reactor:
     """
 
     def __init__(self, phase: ct.Solution, solver: Advance):
-        require_phase(solver, phase)
+        of_phase(solver, phase)
         self.phase, self.solver, self.time = phase, solver, 0.0
 
     def advance(self, time: float) -> float:
@@ -66,7 +68,7 @@ class Reactor:
         if end.ndim or not np.isfinite(end):
             raise ValueError(f"time = {time} s: an end has to be one finite number")
         gas, dt = self.phase, float(end) - self.time
-        require_phase(self.solver, gas)
+        solver = of_phase(self.solver, gas)
         if not dt >= -CLOSE * abs(time):
             raise ValueError(
                 f"time = {time:g} s has passed: the reactor is at {self.time:g} s, and advance "
@@ -74,7 +76,7 @@ class Reactor:
             )
         if dt > CLOSE * abs(time):
             volume, density, p = at_constant_volume(self.solver), gas.density, gas.P
-            T, Y = self.solver.advance(np.array([gas.T]), np.array([p]), gas.Y[None], dt)
+            T, Y = solver.advance(np.array([gas.T]), np.array([p]), gas.Y[None], dt)
             if volume:
                 gas.TDY = T[0], density, Y[0]
             else:
@@ -88,16 +90,16 @@ def at_constant_volume(solver: Advance) -> bool:
     return bool(getattr(solver, "volume", False))
 
 
-def require_phase(solver: Advance, phase: ct.Solution) -> None:
-    """ValueError where the species, rates or polynomials of a phase are not those of the solver's
-    mechanism."""
+def of_phase(solver: Advance, phase: ct.Solution) -> Advance:
+    """The solver with the multipliers of a phase. Raises ValueError where the species, rates or
+    polynomials of the phase are not those of the solver's mechanism."""
     known, names, own = species_of(solver), phase.species_names, "solver.mechanism.solution()"
     if known != names:
         raise ValueError(
             f"the phase has the species {' '.join(names)}, and the solver {' '.join(known)}: give "
             f"a cantera.Solution of the solver's mechanism, as {own}"
         )
-    require_multipliers(phase)
+    solver = with_multipliers(solver, phase)
     mechanism = getattr(solver, "mechanism", None)
     if mechanism is None:  # a loaded library
         same = content_hash(phase) == solver.library.mechanism_sha256  # type: ignore[attr-defined]
@@ -108,18 +110,24 @@ def require_phase(solver: Advance, phase: ct.Solution) -> None:
             f"the reactions or species of the phase {phase.name} are not those of the solver's "
             "mechanism: give a cantera.Solution of its file, or a solver of another file"
         )
+    return solver
 
 
-def require_multipliers(phase: ct.Solution) -> None:
-    """ValueError where a reaction of a phase has a multiplier."""
-    many = [i for i in range(phase.n_reactions) if phase.multiplier(i) != 1.0]
-    if many:
-        i = many[0]
-        raise ValueError(
-            f"reaction {i + 1} of the phase {phase.name}, {phase.reaction(i).equation}, has the "
-            f"multiplier {phase.multiplier(i)}, which solvers do not know: set it "
-            "to 1 (gas.set_multiplier(1.0)), and change the rate in the mechanism's file"
-        )
+def with_multipliers(solver: Advance, phase: ct.Solution) -> Advance:
+    """The solver with the multipliers of a phase. Raises ValueError where it has others, or cannot
+    have any."""
+    factors = np.array([phase.multiplier(i) for i in range(phase.n_reactions)])
+    own = getattr(solver, "factors", np.ones_like(factors))
+    if np.array_equal(factors, own):
+        return solver
+    if isinstance(solver, Solver) and _reference(solver.mechanism).n_reactions == len(factors):
+        return solver.with_multipliers(factors)
+    i = int(np.flatnonzero(factors != own)[0]) if own.shape == factors.shape else 0
+    raise ValueError(
+        f"reaction {i + 1} of the phase {phase.name}, {phase.reaction(i).equation}, has the "
+        f"multiplier {factors[i]}, which this solver does not have: set it to 1 "
+        "(gas.set_multiplier(1.0)), or give combred.solver(FILE), which takes those of the phase"
+    )
 
 
 @functools.lru_cache(maxsize=8)
@@ -129,10 +137,13 @@ def _reference(mechanism: Mechanism) -> ct.Solution:
 
 
 def _agree(phase: ct.Solution, reference: ct.Solution) -> bool:
-    """Whether phases of the same species have the same rates and polynomials, at some states."""
+    """Whether phases of the same species have the same rates and polynomials, at some states, with
+    the multipliers of the first."""
     if phase.n_reactions != reference.n_reactions:
         return False
     before, found = phase.state, []
+    for i in range(phase.n_reactions):
+        reference.set_multiplier(phase.multiplier(i), i)
     for one in (phase, reference):
         numbers = []
         for T, p in COMPARED:

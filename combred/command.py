@@ -110,8 +110,8 @@ def check(given: argparse.Namespace) -> int:
         print("\n".join(f"{name:11} {value}" for name, value in properties.items()))
         return 0
     from combred.check.checking import check_mechanism, default_folder
-    from combred.pipeline.console import console, progress
-    from combred.report.check import limit, sentence, value, write_check
+    from combred.pipeline.console import console, marked, progress, show
+    from combred.report.check import comparisons, sentence, write_check
 
     folder = given.folder or default_folder(given.what, given.phase)
     with console.heard(), progress("checking") as bar:
@@ -119,16 +119,8 @@ def check(given: argparse.Namespace) -> int:
             given.what, given.phase, given.fuel, given.oxidizer, folder, given.workers,
             given.size, bar,
         )  # fmt: skip
-    for row in record["verdict"]:
-        if row["skipped"]:
-            line = f"not compared: {row['skipped']}"
-        else:
-            line = (
-                f"{value(row)}, {'within' if row['right'] else 'above'} its limit of {limit(row)}"
-            )
-        console.print(escape(f"  {row['what']}: {line}".replace("**", "")))
-    console.print(escape(sentence(record).replace("**", "")))
-    console.print(escape(f"  {write_check(folder)}"))
+    show(comparisons(record))
+    console.print(f"{marked(sentence(record))}\n  {escape(str(write_check(folder)))}")
     return 0 if all(row["right"] for row in record["verdict"]) else 1
 
 
@@ -180,6 +172,9 @@ def models(_: argparse.Namespace) -> int:
     """Print a table of the models that come with combred."""
     import cantera as ct
 
+    from combred.pipeline.console import show
+    from combred.report.blocks import Table
+
     rows = [["", "fuel", "mechanism", "species", "weights", "pressures [atm]", "time steps [s]",
              "worst delay", "us a state"]]  # fmt: skip
     machines = set()
@@ -198,10 +193,7 @@ def models(_: argparse.Namespace) -> int:
             f"{100 * card['accuracy']['delay_error']['worst']:.2f} %",
             f"{1e6 * time['seconds']:.1f}" if time else "-",
         ])  # fmt: skip
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = zip(row, widths, strict=True)
-        print("  ".join(f"{x:<{n}}" if i < 3 else f"{x:>{n}}" for i, (x, n) in enumerate(cells)))
+    show(Table(rows[0], rows[1:], "", left=3))
     print("\nworst delay: by the network alone, in the ignitions of its run; README.md has others,")
     print("with the solver behind it. us a state: along ignitions, with the solver, on one core")
     print(f"({' and '.join(machines)}).")

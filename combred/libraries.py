@@ -23,14 +23,13 @@ if TYPE_CHECKING:
     from combred.native.cuda import CudaLibrary
     from combred.surrogate.surrogate import Surrogate
 
+    Exported = Mechanism | Surrogate | str | Path
+
 LIBRARY = "libsurrogate.so"  # of a network
 
 
 def export(
-    what: "Mechanism | Surrogate | str | Path",
-    folder: Path | str,
-    card: dict | None = None,
-    title: str = "",
+    what: "Exported", folder: Path | str, card: dict | None = None, title: str = ""
 ) -> list[Path]:
     """Write a stiff solver of a mechanism, or a surrogate, for a flow solver: solver.cpp and
     libsolver.so, or surrogate.cpp and libsurrogate.so, and combred.h, to a folder; returns the
@@ -39,36 +38,25 @@ def export(
     what: a mechanism or the name of its file (.yaml, .yml); else a surrogate, or what
     `combred.load` takes: the name of a model that comes with combred, or a stageN.safetensors. Of a
     surrogate: card, found with a name; title: which surrogate it is, for the head of surrogate.cpp.
-    The files take the place of those of before when all are made. Without a C++ compiler no library
-    is written, the one of before is renamed to NAME.old, and the log tells how to make it. Raises
-    ValueError for a network that is too large and for rates that are not known, FileNotFoundError
-    where there is no such mechanism or model.
+    Raises ValueError for a network that is too large, FileNotFoundError where there is no such
+    mechanism or model, and as `combred.native.exporter.export`, which also says what happens
+    without a C++ compiler.
     """
     mechanism, extension = parts(what, card, title)
     return exporter.export(mechanism, folder, extension)
 
 
-def export_case(
-    what: "Mechanism | Surrogate | str | Path", case: Path | str
-) -> tuple[list[Path], str]:
-    """Make a case of OpenFOAM use a library of combred, of what `export` takes: as
-    `combred.native.openfoam.case.export_case`."""
+def export_case(what: "Exported", case: Path | str) -> tuple[list[Path], str]:
+    """As `combred.native.openfoam.case.export_case`, of what `export` takes."""
     from combred.native.openfoam.case import export_case
 
     mechanism, extension = parts(what)
     return export_case(mechanism, case, extension)
 
 
-def compile_cuda(
-    what: "Mechanism | Surrogate | str | Path", device: "torch.device | str" = "cuda"
-) -> "CudaLibrary":
-    """Write the solver of a mechanism, or a surrogate, as CUDA C++, compile it for a device and
-    load it; half a minute, once.
-
-    what: as `export` takes it. Raises ValueError for a network that is too large and for rates that
-    are not known, RuntimeError, with the remedy, where there is no CUDA device or cuda.core is not
-    installed.
-    """
+def compile_cuda(what: "Exported", device: "torch.device | str" = "cuda") -> "CudaLibrary":
+    """The solver of a mechanism, or a surrogate, for a GPU: as `combred.native.cuda.compile_cuda`,
+    of what `export` takes; ValueError for a network that is too large."""
     with needing_train("combred.native.compile_cuda"):
         from combred.native import cuda
     return cuda.compile_cuda(*parts(what), device)
@@ -95,19 +83,18 @@ def names_mechanism(what: object) -> TypeGuard[str | Path]:
 
 
 def parts(
-    what: "Mechanism | Surrogate | str | Path", card: dict | None = None, title: str = ""
+    what: "Exported", card: dict | None = None, title: str = ""
 ) -> tuple[Mechanism, Extension | None]:
     """The mechanism of what `export` takes, and the extension of its network, if it is one."""
+    if names_mechanism(what):
+        what = load_mechanism(what)
     if isinstance(what, Mechanism):
         return what, None
-    if names_mechanism(what):
-        return load_mechanism(what), None
     from combred.surrogate.shipped import load, models
 
     with needing_train("the export of a network"):
         from combred.surrogate.library.generator import extension
-    if not isinstance(what, str | Path):
-        return what.mechanism, extension(what, card, title)
-    name = str(what)
-    surrogate, known = load(name), models().get(name)
-    return surrogate.mechanism, extension(surrogate, card or known, title or name)
+    if isinstance(what, str | Path):
+        name, what = str(what), load(what)
+        card, title = card or models().get(name), title or name
+    return what.mechanism, extension(what, card, title)

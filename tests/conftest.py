@@ -31,8 +31,7 @@ from combred.config import SamplingSettings
 from combred.dataset.schema import Block, state_attributes
 from combred.dataset.table import open_states
 from combred.dataset.writer import write_states as write_file
-from combred.experiments.ignition import cases as ignition_cases
-from combred.experiments.premixed import cases as flame_cases
+from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.premixed import flame
 from combred.experiments.stirred.particles import piloted_streams
 from combred.native.solver.library import Solver
@@ -391,7 +390,7 @@ def ignitions(h2o2):
     """CVODE's rollouts of four ignitions, from two processes."""
     calls = []
     processes = Processes(2, lambda *done: calls.append(done))
-    rollouts = ignition_cases.reference(h2o2, hydrogen.IGNITIONS, hydrogen.MIXTURE, processes)
+    rollouts = Ignitions.of(h2o2, hydrogen.MIXTURE, hydrogen.IGNITIONS).reference(processes)
     assert calls == [(i + 1, 4) for i in range(4)]
     return rollouts
 
@@ -401,9 +400,8 @@ def flames(h2o2, in_process):
     """The solver's flames of two mixtures, in this process: the ignitions are from two others."""
     calls = []
     processes = Processes(1, lambda *done: calls.append(done))
-    given = h2o2, hydrogen.FLAMES, hydrogen.MIXTURE, processes
     with in_process():
-        found = flame_cases.reference(*given, how=hydrogen.FLAME_MARCH)
+        found = hydrogen.premixed_flames(h2o2).reference(processes)
     assert calls == [(1, 2), (2, 2)]
     return found
 

@@ -1,5 +1,6 @@
 """Hydrogen in air (`h2o2.yaml`): the settings of the ignitions and flames of tests/experiments."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import cantera as ct
@@ -7,6 +8,7 @@ import cantera as ct
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import Tolerances
 from combred.config import SamplingSettings, ValidationSettings
+from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch
 from combred.experiments.premixed.grid import FlameCase
 
@@ -24,6 +26,11 @@ FLAMES = ValidationSettings(flame_phi=[0.9, 1.3], p=[101325.0], dt=FLAME_DT)
 FLAME_MARCH = FlameMarch(cells=48, tolerance=0.01)
 FLAME_TOLERANCES = Tolerances(rtol=1e-6, atol=1e-10)
 FLAME = FlameCase(300.0, ct.one_atm, 1.0)
+
+
+def premixed_flames(mechanism) -> PremixedFlames:
+    """The flames of `FLAMES`, coarse."""
+    return replace(PremixedFlames.of(mechanism, MIXTURE, FLAMES), march=FLAME_MARCH)
 
 
 def solver(advance):

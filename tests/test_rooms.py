@@ -61,12 +61,6 @@ def test_no_room_imports_a_later_one():
     assert violations(FOLDER) == []
 
 
-def test_the_reduction_knows_neither_chemistry_nor_settings():
-    files = [*(FOLDER / "reduction").rglob("*.py"), *(FOLDER / "kernels").rglob("*.py")]
-    rooms = {name.split(".")[0] for file in files for name in imports(file.read_text())}
-    assert rooms <= {"reduction", "kernels", "files"}
-
-
 def test_functions_take_at_most_six_arguments():
     """But for public ones, each argument of which has a name in a call, and Triton's kernels, which
     take pointers and constants."""

@@ -8,12 +8,9 @@ import hashlib
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import as_completed
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-
-import cantera as ct
 
 import combred
 from combred.check import flows, ignitions, states
@@ -27,7 +24,7 @@ from combred.files.records import read_record, strict, write_record
 from combred.native.solver import Solver, generate
 from combred.processes.machine import machine
 from combred.processes.threads import one_thread
-from combred.processes.workers import open_pool
+from combred.processes.workers import Processes
 
 RECORD = "check.json"
 IGNITIONS, ROWS = 40, 4096  # of each time step; states of flows
@@ -105,11 +102,11 @@ def check_mechanism(
     waiting = [name for name in todo if name not in record["parts"]]
     count, done = len(todo) + 1, len(todo) - len(waiting)
     if waiting:
-        start = mechanism, of, size
-        with open_pool(workers or len(os.sched_getaffinity(0)), _start, *start) as pool:
+        processes = Processes(workers or len(os.sched_getaffinity(0)))
+        work = partial(_work, of, size)
+        with processes.completed(Solver, (mechanism,), work, waiting) as results:
             on_progress(done, count, ", ".join(waiting[:2]))
-            for future in as_completed([pool.submit(_work, name) for name in waiting]):
-                name, found, seconds = future.result()
+            for name, (found, seconds) in results:
                 record["parts"][name], record["seconds"][name] = strict(found), seconds
                 write_record(folder / RECORD, record)
                 done += 1
@@ -141,21 +138,9 @@ def about(mechanism: Mechanism, built: float) -> dict:
     }
 
 
-_work_of: dict[str, Callable[[], object]] = {}  # in a process: the parts that it can do
-
-
-def _start(mechanism: Mechanism, of: Conditions, size: float) -> None:
-    """Prepare a process."""
-    ct.suppress_thermo_warnings()
-    solver = Solver(mechanism)
-    _work_of.update(
-        {name: partial(part, mechanism, solver, of) for name, part in parts(size).items()}
-    )
-
-
-def _work(name: str) -> tuple[str, object, float]:
-    """A part with its name and its time [s]."""
+def _work(of: Conditions, size: float, solver: Solver, name: str) -> tuple[object, float]:
+    """The numbers of a part, and its time [s]."""
     begun = time.perf_counter()
     with one_thread():
-        found = _work_of[name]()
-    return name, found, time.perf_counter() - begun
+        found = parts(size)[name](solver.mechanism, solver, of)
+    return found, time.perf_counter() - begun

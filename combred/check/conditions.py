@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import cantera as ct
 
-from combred.chemistry.fuel import name_mixture
+from combred.chemistry.fuel import Mixture, name_mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.experiments.ignition.rollout import coldest_ignition
 from combred.native.solver import Solver
@@ -26,6 +26,11 @@ class Conditions:
     T0: tuple[float, float]
     p: tuple[float, float] = PRESSURES
     phi: tuple[float, float] = PHI
+
+    @property
+    def mixture(self) -> Mixture:
+        """Fuel and oxidizer."""
+        return Mixture(self.fuel, self.oxidizer)
 
 
 def find_conditions(

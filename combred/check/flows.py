@@ -7,27 +7,25 @@ in doubles is compared with CVODE in the states where a case ends.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import cantera as ct
 import numpy as np
 
 from combred.check.conditions import Conditions
-from combred.chemistry.agreement import difference_from_cvode, largest, spread
-from combred.chemistry.fuel import Mixture
+from combred.chemistry.agreement import largest
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.transport import lacking
-from combred.experiments.counterflow import errors as counterflow_errors
-from combred.experiments.counterflow import flame as counterflow
+from combred.experiments.cells import WENT_OUT
 from combred.experiments.counterflow.cantera_flame import CounterflowCase
+from combred.experiments.counterflow.experiment import CounterflowFlames
 from combred.experiments.counterflow.flame import CounterflowMarch
-from combred.experiments.outcome import WENT_OUT
-from combred.experiments.premixed import errors as flame_errors
-from combred.experiments.premixed import flame as premixed
+from combred.experiments.flames import MarchedFlames
+from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch, MovingGrid
 from combred.experiments.premixed.grid import FlameCase
-from combred.experiments.stirred.cases import cases as stirred_cases
-from combred.experiments.stirred.cases import compare_all, follow, pressure
+from combred.experiments.stirred.experiment import StirredReactors, cases
 from combred.native.solver import Solver
 from combred.native.solver.library import PRECISE
 
@@ -44,16 +42,15 @@ def stirred(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
     """Partially stirred reactors at the pressures `STIRRED`: largest relative differences of the
     means in time. Where one is not hotter at its end than the coldest gas that ignites, it has gone
     out, and the reason is given ("skipped")."""
-    todo, gas = stirred_cases(list(STIRRED)), Mixture(of.fuel, of.oxidizer)
-    exact = follow(mechanism, Solver(mechanism, PRECISE), gas, todo)
-    cold = [pressure(run.case) for run in exact if run.T[-1] < of.T0[0]]
+    reactors = StirredReactors(mechanism, of.mixture, cases(list(STIRRED)))
+    exact = reactors.stir(Solver(mechanism, PRECISE))
+    cold = [str(run.case) for run in exact if run.T[-1] < of.T0[0]]
     if cold:
         return {"skipped": f"the stirred reactor at {' and at '.join(cold)} goes out"}
-    found = follow(mechanism, solver, gas, todo)
-    ends = [(run.particles_T, run.case.p, run.particles_Y, run.case.dt) for run in exact]
+    found = reactors.stir(solver)
     return {
-        "cases": compare_all(mechanism, found, exact, gas),
-        "reference": worst([from_cvode(mechanism, *end) for end in ends]),
+        "cases": reactors.compare(found, exact),
+        "reference": largest(reactors.differences_from_cvode(exact)),
         "curves": [
             {"t": plain(one.t), "T": plain(one.T), "reference": plain(other.T)}
             for one, other in zip(found, exact, strict=True)
@@ -62,69 +59,76 @@ def stirred(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
 
 
 def premixed_flame(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
-    """A freely propagating flame of the stoichiometric mixture: speed, thickness, profile. Both
-    start from the steady flame of the solver in doubles, and take as many steps unless one becomes
-    steady earlier."""
-    case, fresh = FlameCase(T, P, 1.0), mechanism.mixture(of.fuel, of.oxidizer, 1.0)
+    """A freely propagating flame of the stoichiometric mixture: speed, thickness, profile
+    (`beside_itself`)."""
+    case = FlameCase(T, P, 1.0)
+    flames = PremixedFlames(mechanism, of.mixture, [case], np.nan, PREMIXED)
     try:
-        begin = premixed.start(mechanism, case, fresh, PREMIXED.cells)
+        begin = flames.begin(case)
     except ValueError as error:
         return {"skipped": str(error)}
     dt = MovingGrid(mechanism, begin).thickness() / begin.speed / STEPS_PER_TIME
-    precise = Solver(mechanism, PRECISE)
-    steady = premixed.burn(mechanism, precise, dt, begin, PREMIXED)
-    if steady.outcome == WENT_OUT:
+    found, exact = beside_itself(flames := replace(flames, dt=dt), solver, begin)
+    if found is None:
         return {"skipped": f"the flame of {case} goes out"}
-    found, exact = (
-        premixed.burn(mechanism, one, dt, steady.profile, PREMIXED) for one in (solver, precise)
-    )
-    shown = species_to_show(mechanism, exact.Y)
     return {
         "dt": dt,
-        "errors": flame_errors.compare(mechanism, [found], [exact])["cases"][0],
-        "reference": from_cvode(mechanism, exact.T, P, exact.Y, dt),
-        "curves": [
-            {"x": plain(one.x - one.front_x), **profile(mechanism, one.T, one.Y, shown)}
-            for one in (found, exact)
-        ],
+        "errors": flames.compare([found], [exact])["cases"][0],
+        "reference": largest(flames.differences_from_cvode([exact])),
+        "curves": curves(mechanism, found, exact),
     }
 
 
 def counterflow_flame(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
     """A counterflow diffusion flame of fuel against oxidizer at the highest of `STRAINS` at which
-    it burns: peak temperature, peaks of species, profile; as in `premixed_flame`."""
+    it burns: peak temperature, peaks of species, profile (`beside_itself`)."""
     case, begin, reason = CounterflowCase(of.fuel, of.oxidizer, P, T, T), None, ""
+    flames = CounterflowFlames(mechanism, of.mixture, [case], np.nan, COUNTERFLOW)
     for strain in STRAINS:
         try:
-            begin = counterflow.start(mechanism, case, strain, COUNTERFLOW.cells)
+            begin = replace(flames, strain=strain).begin(case)
             break
-        except IntegrationError as error:
+        except ValueError as error:
             reason = str(error)
     if begin is None:
         return {"skipped": reason}
-    dt, precise = 1.0 / begin.strain / STEPS_PER_STRAIN, Solver(mechanism, PRECISE)
-    steady = counterflow.burn(mechanism, precise, dt, begin, COUNTERFLOW)
-    if steady.outcome == WENT_OUT:
+    flames = replace(flames, dt=1.0 / begin.strain / STEPS_PER_STRAIN)
+    found, exact = beside_itself(flames, solver, begin)
+    if found is None:
         return {"skipped": f"the flame of {case} goes out at {begin.strain:.0f} 1/s"}
-    found, exact = (
-        counterflow.burn(mechanism, one, dt, steady.profile, COUNTERFLOW)
-        for one in (solver, precise)
-    )
-    errors = dict.fromkeys(("peak_T_error", "profile_T_error"), np.nan) | {"peak_errors": {}}
-    if found.burns and exact.burns:
-        both = map(counterflow_errors.of_flame, (found, exact))
-        errors = counterflow_errors.compare(mechanism, *both)
-    shown = species_to_show(mechanism, exact.Y)
     return {
-        "dt": dt,
+        "dt": flames.dt,
         "strain": begin.strain,
         "outcome": found.outcome,
-        "errors": errors,
-        "reference": from_cvode(mechanism, exact.T, P, exact.Y, dt),
-        "curves": [
-            {"x": plain(one.x), **profile(mechanism, one.T, one.Y, shown)} for one in (found, exact)
-        ],
+        "errors": flames.compare([found], [exact])[0],
+        "reference": largest(flames.differences_from_cvode([exact])),
+        "curves": curves(mechanism, found, exact),
     }
+
+
+def beside_itself(flames: MarchedFlames, solver: Solver, begin: Any) -> tuple[Any, Any]:
+    """The flame of the solver, and that of the solver in doubles, both from the steady flame of the
+    latter: they take as many steps unless one becomes steady earlier. None where it goes out."""
+    precise = Solver(flames.mechanism, PRECISE)
+    steady = flames.burn(precise, begin)
+    if steady.outcome == WENT_OUT:
+        return None, None
+    found, exact = (flames.follow(one, [steady])[0] for one in (solver, precise))
+    return found, exact
+
+
+def curves(mechanism: Mechanism, found: Any, exact: Any) -> list[dict]:
+    """The profiles of two flames as plain numbers: T and the species to show, from the front of a
+    premixed flame, or the stagnation plane of a counterflow flame, on."""
+    shown = species_to_show(mechanism, exact.Y)
+    return [
+        {
+            "x": plain(one.x - getattr(one, "front_x", 0.0)),
+            "T": plain(one.T),
+            "Y": {mechanism.species_names[k]: plain(one.Y[:, k]) for k in shown},
+        }
+        for one in (found, exact)
+    ]
 
 
 def where_possible(
@@ -138,32 +142,12 @@ def where_possible(
     return part(mechanism, solver, of)
 
 
-def worst(values: list[float]) -> float:
-    """The largest; NaN if one is."""
-    return float(np.max(values))
-
-
-def from_cvode(mechanism: Mechanism, T: np.ndarray, p: float, Y: np.ndarray, dt: float) -> float:
-    """The largest difference of the solver in doubles from CVODE, of 256 of the states, over
-    one more step dt [s]; NaN where the solver fails, or CVODE in all of them."""
-    T, Y = spread(T), spread(Y).clip(min=0.0)
-    before = T, np.full(len(T), p), Y
-    after = Solver(mechanism).attempt(*before, dt, PRECISE).or_nan()
-    off = difference_from_cvode(mechanism, before, dt, after)
-    return largest(off) if np.isfinite(after[0]).all() else np.nan
-
-
 def species_to_show(mechanism: Mechanism, Y: np.ndarray) -> list[int]:
     """Indices of the `SHOWN` species that are largest inside a profile Y (n, n_species) and small
     at both of its ends: those that the flame forms and consumes."""
     inside, ends = Y.max(axis=0), np.maximum(Y[0], Y[-1])
     formed = np.where(ends < 0.5 * inside, inside, 0.0)
     return [int(k) for k in np.argsort(-formed)[:SHOWN]]
-
-
-def profile(mechanism: Mechanism, T: np.ndarray, Y: np.ndarray, shown: list[int]) -> dict:
-    """T and the chosen species of a profile as plain numbers."""
-    return {"T": plain(T), "Y": {mechanism.species_names[k]: plain(Y[:, k]) for k in shown}}
 
 
 def plain(values: np.ndarray) -> list[float]:

@@ -62,10 +62,16 @@ def largest_difference(
     dt: float | np.ndarray,
     after: tuple[np.ndarray, np.ndarray],
 ) -> tuple[float, int]:
-    """The largest `difference_from_cvode`, 0 without states, and the number of states that CVODE
-    could advance. Raises ValueError where it exceeds `MOST`, or CVODE could advance none."""
-    every = difference_from_cvode(mechanism, before, dt, after)
-    found = every[np.isfinite(every)]
+    """The largest `difference_from_cvode`, and the number of states that CVODE could advance; as
+    `require_small`."""
+    return require_small(mechanism, difference_from_cvode(mechanism, before, dt, after))
+
+
+def require_small(mechanism: Mechanism, every: np.ndarray) -> tuple[float, int]:
+    """The largest of the differences (n,) from CVODE, 0 without states, and the number of states
+    that CVODE could advance. Raises ValueError where it exceeds `MOST`, or CVODE could advance
+    none."""
+    found = every[~np.isnan(every)]
     if len(every) and not len(found):
         raise ValueError(f"CVODE could not advance any of {len(every)} states of {mechanism.name}")
     largest = float(found.max(initial=0.0))

@@ -9,7 +9,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.states import Real, is_state, require_columns, states_of, steps_of
+from combred.chemistry.states import Real, Rows, is_state, require_columns, states_of, steps_of
 from combred.chemistry.stepper import Solution, require_advanced
 
 
@@ -113,9 +113,7 @@ class CVODE:
         self.mechanism = mechanism
         self.reactor = Reactor(mechanism, rtol, atol)
 
-    def advance(
-        self, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def advance(self, T: Rows, p: Real, Y: Rows, dt: Real) -> tuple[Rows, Rows]:
         """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p [Pa], Y (n, n_species), dt
         [s] later; p and dt: one for all, or (n,). Raises ValueError for other arrays, for a dt that
         is not positive and finite, and where rows are no states or CVODE fails."""
@@ -123,7 +121,7 @@ class CVODE:
         require_advanced(found, lambda _: "CVODE fails: take a shorter dt")
         return found.T, found.Y
 
-    def attempt(self, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real) -> Solution:
+    def attempt(self, T: Rows, p: Real, Y: Rows, dt: Real) -> Solution:
         """As `advance`, for those who judge: a row that is no state, or where CVODE fails, is as it
         was, with an infinite error; other errors and all steps are 0, for they are not known."""
         state = states_of(T, p, Y)

@@ -7,6 +7,7 @@ wrong with them, with a hint.
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from combred.config.fields import one_line
 
@@ -14,6 +15,8 @@ from combred.config.fields import one_line
 LOWEST_T, HIGHEST_T, HIGHEST_P = 100.0, 6000.0, 1e30  # K, K, Pa
 LOWEST_Y, OFF_SUM = -1e-6, 1e-3  # of a mass fraction; of the sum of all from 1
 Real = np.ndarray | float
+Rows = NDArray[np.float64]  # of states: (n,), or (n, n_species)
+Tolerance = float | None  # None: the default
 
 
 def is_state(states: np.ndarray) -> np.ndarray:

@@ -13,7 +13,16 @@ from typing import Protocol
 
 import numpy as np
 
-from combred.chemistry.states import HIGHEST_T, LOWEST_T, Real, first_of, steps_of, wrong_with
+from combred.chemistry.states import (
+    HIGHEST_T,
+    LOWEST_T,
+    Real,
+    Rows,
+    Tolerance,
+    first_of,
+    steps_of,
+    wrong_with,
+)
 
 USUAL_P = 100.0, 1e8  # Pa: outside it a unit was probably another
 
@@ -21,9 +30,7 @@ USUAL_P = 100.0, 1e8  # Pa: outside it a unit was probably another
 class Advance(Protocol):
     """Chemistry over a time step dt, at constant pressure and enthalpy."""
 
-    def advance(
-        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def advance(self, T: Rows, p: Rows, Y: Rows, dt: Real) -> tuple[Rows, Rows]:
         """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p (n,) [Pa], Y (n, n_species),
         dt [s] later: one positive time step for all, or one for each state (n,). Raises ValueError
         for other arrays (`states_of`), another dt (`steps_of`), and where rows are no states or
@@ -43,7 +50,7 @@ class Solution:
     error: np.ndarray
     steps: np.ndarray
 
-    def or_nan(self) -> tuple[np.ndarray, np.ndarray]:
+    def or_nan(self) -> tuple[Rows, Rows]:
         """T and Y, NaN of the states that were not advanced."""
         lost = ~(self.error <= 1.0)
         return np.where(lost, np.nan, self.T), np.where(lost[:, None], np.nan, self.Y)
@@ -53,8 +60,8 @@ class Stepper:
     """Whatever advances states by a method `attempt`: its checks, and the interface `Advance`."""
 
     def advance(
-        self, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real, tolerance: float | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None
+    ) -> tuple[Rows, Rows]:
         """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p [Pa], Y (n, n_species), dt
         [s] later; p and dt: one for all, or (n,). tolerance: None for the default. Raises
         ValueError as `integrate`."""
@@ -62,13 +69,7 @@ class Stepper:
         return found.T, found.Y
 
     def integrate(
-        self,
-        T: np.ndarray,
-        p: Real,
-        Y: np.ndarray,
-        dt: Real,
-        tolerance: float | None = None,
-        max_steps: int = 0,
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
     ) -> Solution:
         """As `advance`, with the errors and steps of each state. max_steps: the largest number of
         steps of a state, 0 for the usual limit.
@@ -92,13 +93,7 @@ class Stepper:
         return found
 
     def attempt(
-        self,
-        T: np.ndarray,
-        p: Real,
-        Y: np.ndarray,
-        dt: Real,
-        tolerance: float | None = None,
-        max_steps: int = 0,
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
     ) -> Solution:
         """As `integrate`, for those who judge: a row that is no state or cannot be advanced is
         returned as it was, with an infinite error."""
@@ -116,9 +111,7 @@ class Stepper:
         )
 
 
-def advance_each(
-    solver: Advance, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: Real
-) -> tuple[np.ndarray, np.ndarray]:
+def advance_each(solver: Advance, T: Rows, p: Rows, Y: Rows, dt: Real) -> tuple[Rows, Rows]:
     """As `Advance.advance`; a row that cannot be advanced is NaN where the solver tells which it
     is (`Stepper.attempt`): one that fails does not stop the others."""
     attempt = getattr(solver, "attempt", None)

@@ -37,10 +37,7 @@ class SamplingSettings:
         within=(200.0, 4000.0),
     )
     p: list[float] = setting(
-        [30_398.0, 6_079_500.0],
-        "range of the pressure, log-uniform",
-        "Pa",
-        within=(100.0, 1e8),
+        [30_398.0, 6_079_500.0], "range of the pressure, log-uniform", "Pa", within=(100.0, 1e8)
     )
     phi: list[float] = setting(
         [0.25, 4.0],

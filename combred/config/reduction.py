@@ -14,11 +14,7 @@ COMPENSATIONS = ("own", "least_squares")
 # Arguments of a method: the range of a number, or the texts that are possible.
 OPTIONS: dict[str, dict[str, tuple]] = {
     "magnitude": {"criterion": ("l1", "l2", "l2-gm")},
-    "neuron_merging": {
-        "criterion": ("l1", "l2", "l2-gm"),
-        "t": (-1.0, 1.0),
-        "weight": (0.0, 1.0),
-    },
+    "neuron_merging": {"criterion": ("l1", "l2", "l2-gm"), "t": (-1.0, 1.0), "weight": (0.0, 1.0)},
 }
 CRITERIA = {
     "ignition": "worst relative error of the ignition delay",

@@ -1,9 +1,14 @@
 """Cells or particles that transport and chemistry advance in turn, with any `Advance`."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from combred.chemistry.stepper import Advance
 from combred.experiments.diffusion import Diffusion
+
+STEADY, UNSTEADY = "steady", "not steady"  # outcomes of a march
+NOT_FINITE, WENT_OUT, LOST = "not finite", "went out", "front left the grid"
 
 
 def react(
@@ -41,3 +46,27 @@ class Cells:
         guess, self.Y = react(solver, self.T, self.diffusion.p, self.Y, dt)
         self.T = self.diffusion.temperature(self.h, self.Y, guess)
         return self.Y - before
+
+    def march(self, solver: Advance, dt: float, limit: int, judge: Callable[..., str]) -> str:
+        """Advance the cells in at most `limit` steps dt [s], split after Strang (SIAM J. Numer.
+        Anal. 5 (1968) 506): half a step of transport, a step of chemistry, half a step of
+        transport. Returns the outcome.
+
+        judge(step, change): the outcome after the chemistry of a step, from 1, and its change of Y;
+        the march goes on while this is `UNSTEADY`. It ends with `NOT_FINITE` where a state cannot
+        be advanced; no exception is raised.
+        """
+        outcome = UNSTEADY
+        for step in range(1, limit + 1):
+            try:
+                # The half step of transport that ends a step is merged with the first of the next.
+                self.transport(dt if step > 1 else 0.5 * dt)
+                change = self.react(solver, dt)
+            except FloatingPointError:
+                return NOT_FINITE
+            outcome = judge(step, change)
+            if outcome != UNSTEADY:
+                break
+        if outcome in (STEADY, UNSTEADY):
+            self.transport(0.5 * dt)
+        return outcome

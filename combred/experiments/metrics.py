@@ -23,6 +23,11 @@ def summarize(errors: list[float]) -> dict[str, float]:
     return {"median": float(np.median(e)), "mean": float(np.mean(e)), "worst": float(np.max(e))}
 
 
+def worst(errors: list[float]) -> int:
+    """Index of the largest of `errors`; NaN, a failed case, counts as infinite."""
+    return int(np.argmax(np.where(np.isfinite(errors), errors, np.inf)))
+
+
 def tracked_species(mechanism: Mechanism, references: list) -> list[str]:
     """The `TRACKED` intermediate species with the largest peaks in the references, each with
     mass fractions `Y`: those whose moles per mass exceed the initial and final ones by most, in the

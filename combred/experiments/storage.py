@@ -8,19 +8,22 @@ its unit as attribute, an attribute for a number or a word, a group for a field 
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, get_type_hints
 
 import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.stepper import Advance
 from combred.config.fields import shown
+from combred.experiments.experiment import Experiment, Progress, Run
 from combred.files.hdf5 import UNREADABLE, new_file, opened, require_space
+from combred.processes.threads import one_thread
+from combred.processes.workers import Processes
 
-Run = TypeVar("Run")
 UNITS = {
     **{"t": "s", "x": "m", "T": "K", "T_deviation": "K", "particles_T": "K", "speeds": "m/s"},
     **{"fronts": "kg/m^2", "Y": "1", "particles_Y": "1", "unburnt": "1"},
@@ -44,23 +47,23 @@ def write_runs(
 
 def _values(run: Any) -> int:
     """How many numbers a dataclass holds in arrays."""
-    items = [getattr(run, field.name) for field in fields(run)]
+    items = [getattr(run, one.name) for one in fields(run)]
     nested = sum(_values(item) for item in items if is_dataclass(item))
     return nested + sum(item.size for item in items if isinstance(item, np.ndarray))
 
 
 def _write(group: h5py.Group, run: Any) -> None:
     """Write a dataclass into an empty group."""
-    for field in fields(run):
-        item = getattr(run, field.name)
+    for one in fields(run):
+        item = getattr(run, one.name)
         if is_dataclass(item):
-            _write(group.create_group(field.name), item)
+            _write(group.create_group(one.name), item)
         elif isinstance(item, np.ndarray):
             packed = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
-            data = group.create_dataset(field.name, data=item, **packed)
-            data.attrs["units"] = UNITS[field.name]
+            data = group.create_dataset(one.name, data=item, **packed)
+            data.attrs["units"] = UNITS[one.name]
         else:
-            group.attrs[field.name] = item
+            group.attrs[one.name] = item
 
 
 def read_runs(
@@ -102,3 +105,63 @@ def _read(group: h5py.Group, kind: type[Run]) -> Run:
         else:
             values[name] = of(group.attrs[name])
     return kind(**values)
+
+
+# -- answers ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Answers:
+    """The reference ("reference") of an experiment and the answers of solvers to it, by name, in
+    the file `path`, which is written after each: what is interrupted goes on from there.
+
+    inputs: all that the cases and the reference depend on; solvers: what tells one solver from
+    another, as the digest of a network, by name. What the file holds of other inputs or another
+    solver is computed anew. Raises ValueError where the file is damaged.
+    """
+
+    path: Path
+    experiment: Experiment
+    inputs: dict
+    solvers: dict[str, str]
+    runs: dict[str, list] = field(init=False)
+
+    def __post_init__(self):
+        stored, made_with = read_runs(self.path, self.experiment.mechanism, self.experiment.kind)
+        same = made_with.get("cases") == self.inputs and "reference" in stored
+        known = made_with.get("networks", {}) if same else {}
+        kept = [name for name, of in self.solvers.items() if known.get(name) == of]
+        names = ("reference", *kept) if same else ()
+        self.runs = {name: stored[name] for name in names if name in stored}
+
+    @property
+    def complete(self) -> bool:
+        """Whether the reference and all solvers have answered."""
+        return self.runs.keys() == {"reference", *self.solvers}
+
+    def refer(self, workers: int, progress: Progress) -> list:
+        """The reference, from the file if it is there. Raises ValueError as
+        `Experiment.reference`."""
+        if "reference" not in self.runs:
+            with progress(f"references of {self.experiment.name}") as bar:
+                self._keep("reference", self.experiment.reference(Processes(workers, bar)))
+        return self.runs["reference"]
+
+    def ask(self, solvers: Mapping[str, Callable[[], Advance]], progress: Progress) -> None:
+        """Ask the solvers that have not answered; each is made here, by its name. The reference is
+        there."""
+        for name, make in solvers.items():
+            if name not in self.runs:
+                with progress(f"{self.experiment.name} of {name}") as bar, one_thread():
+                    followed = self.experiment.follow(make(), self.runs["reference"], bar)
+                self._keep(name, followed)
+
+    def compare(self, name: str) -> Any:
+        """The errors of a solver against the reference."""
+        return self.experiment.compare(self.runs[name], self.runs["reference"])
+
+    def _keep(self, name: str, runs: list) -> None:
+        self.runs[name] = runs
+        known = {name: of for name, of in self.solvers.items() if name in self.runs}
+        inputs = {"cases": self.inputs, "networks": known}
+        write_runs(self.path, self.runs, self.experiment.mechanism, inputs)

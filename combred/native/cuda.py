@@ -16,6 +16,8 @@ from torch import Tensor
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.states import (
     Real,
+    Rows,
+    Tolerance,
     require_columns,
     require_tolerance,
     states_of,
@@ -116,13 +118,7 @@ class CudaLibrary(Stepper):
         self._blocks = BLOCKS * processors
 
     def attempt(
-        self,
-        T: np.ndarray,
-        p: Real,
-        Y: np.ndarray,
-        dt: Real,
-        tolerance: float | None = None,
-        max_steps: int = 0,
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
     ) -> Solution:
         """As `Stepper.attempt`."""
         state = torch.as_tensor(states_of(T, p, Y), device=self.device)

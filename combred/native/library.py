@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from combred.chemistry.states import require_columns, require_tolerance, steps_of
+from combred.chemistry.states import Real, Rows, require_columns, require_tolerance, steps_of
 from combred.native.interface import (
     DT_STATUS,
     NOT_ADVANCED,
@@ -92,13 +92,13 @@ class Library:
         getattr(self._calls, f"combred_{function}")(*columns, ctypes.byref(low), ctypes.byref(high))
         return low.value, high.value
 
+    def multiply(self, factors: np.ndarray) -> None:
+        """Set the factors (n_reactions,) of the rate constants for the calls of this thread, of a
+        library that was generated with them."""
+        self._calls.combred_multiply(ctypes.c_void_p(factors.ctypes.data))
+
     def integrate_in_place(
-        self,
-        states: np.ndarray,
-        dt: float | np.ndarray,
-        tolerance: float,
-        max_steps: int = 0,
-        volume: bool = False,
+        self, states: Rows, dt: Real, tolerance: float, max_steps: int = 0, volume: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """Advance contiguous states (n, 2 + n_species), [T, p, Y], in place, by dt [s], a float or
         (n,): the error ratio of each (n,), and the number of steps tried (n,), int64. Raises
@@ -132,7 +132,7 @@ class Library:
             raise
         return error, tried
 
-    def rates(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def rates(self, states: np.ndarray) -> tuple[Rows, Rows]:
         """Net production rate dY/dt and destruction rate [1/s], (n, n_species) each, of states
         [T, p, Y] (n, 2 + n_species)."""
         states = self._rows(states)

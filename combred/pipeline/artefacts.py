@@ -4,13 +4,13 @@ Takes a `Run`; gives an `Artefact`. The settings that an artefact depends on sta
 else. Whether a file that is there may be used is asked of its `Artefact`.
 """
 
-import json
 from dataclasses import asdict
 from typing import Any
 
 from combred import data
 from combred.chemistry.reactor import REFERENCE
-from combred.experiments.stirred import cases as stirred_cases
+from combred.experiments.judges import AcceptanceCriteria
+from combred.experiments.stirred import experiment as stirred_reactors
 from combred.files.records import digest
 from combred.native.solver.library import PRECISE
 from combred.pipeline.files import Artefact, NetworkArtefact
@@ -20,19 +20,13 @@ from combred.pipeline.stages import stage_table
 from combred.sampling.sample import provenance
 from combred.sensitivity.file import sensitive_provenance
 from combred.sensitivity.sampling.sample import plan
-from combred.validation.acceptance import AcceptanceCriteria
-
-
-def plain(inputs: dict) -> dict:
-    """The same as JSON gives it back: tuples as lists, keys as text."""
-    return json.loads(json.dumps(inputs))
 
 
 def states(run: Run) -> Artefact:
     """states.h5: the labelled states."""
     s = run.settings
     inputs = provenance(s.sampling, s.seed)
-    return Artefact(run.path("states.h5"), plain(inputs))
+    return Artefact(run.path("states.h5"), inputs)
 
 
 def sensitive(run: Run) -> Artefact:
@@ -42,7 +36,7 @@ def sensitive(run: Run) -> Artefact:
     if not s.network.kinetics or not plan(run.mechanism, s.sensitivity):
         return Artefact(path, {})
     made_with = s.sensitivity, s.sampling, s.seed
-    return Artefact(path, plain(sensitive_provenance(run.mechanism, *made_with)))
+    return Artefact(path, sensitive_provenance(run.mechanism, *made_with))
 
 
 def trained_network(run: Run) -> NetworkArtefact:
@@ -50,13 +44,13 @@ def trained_network(run: Run) -> NetworkArtefact:
     s = run.settings
     data = {"states": states(run).inputs, **_sensitive(run)}
     inputs = {"network": asdict(s.network), "training": s.training.outcome}
-    return NetworkArtefact(run.weights(0), plain({**data, **inputs}), 0)
+    return NetworkArtefact(run.weights(0), {**data, **inputs}, 0)
 
 
 def shipped_network(run: Run, name: str) -> NetworkArtefact:
     """stage0.safetensors where it is the model `name` that comes with combred."""
     made = {"shipped": name, "digest": shipped_digest(name), "states": states(run).inputs}
-    return NetworkArtefact(run.weights(0), plain(made), 0)
+    return NetworkArtefact(run.weights(0), made, 0)
 
 
 def shipped_digest(name: str) -> str:
@@ -81,7 +75,7 @@ def reduced_network(run: Run, stage: int) -> NetworkArtefact:
         "compensation": r.compensation,
         "retraining": s.retraining_settings.outcome,
     }
-    return NetworkArtefact(run.weights(stage), plain({**_sensitive(run), **inputs}), stage)
+    return NetworkArtefact(run.weights(stage), {**_sensitive(run), **inputs}, stage)
 
 
 def _sensitive(run: Run) -> dict:
@@ -95,16 +89,15 @@ def criteria(run: Run) -> dict:
     s = run.settings
     with of_settings("reduction.criteria, validation.T0, .p, .phi, .flame_T, .flame_phi"):
         cases = AcceptanceCriteria.of(s.reduction, s.validation).cases()
-    return plain(
-        {"cases": cases, "burnt_time": s.validation.burnt_time} | _by_cvode(run) | _by_solver(run)
-    )
+    given = {"cases": cases, "burnt_time": s.validation.burnt_time}
+    return given | _by_cvode(run) | _by_solver(run)
 
 
 def ignitions(run: Run) -> Artefact:
     """validation.h5: the ignitions of every stage and of CVODE."""
     v = run.settings.validation
     cases = {"T0": v.T0, "phi": v.phi, "p": v.p, "burnt_time": v.burnt_time}
-    return Artefact(run.path("validation.h5"), plain({"validation": cases, **_by_cvode(run)}))
+    return Artefact(run.path("validation.h5"), {"validation": cases, **_by_cvode(run)})
 
 
 def flames(run: Run) -> Artefact:
@@ -113,7 +106,7 @@ def flames(run: Run) -> Artefact:
     v = run.settings.validation
     cases = {"flame_phi": v.flame_phi, "flame_T": v.flame_T, "p": v.p}
     inputs = {"validation": cases, **_by_solver(run)} if v.flame_phi else {}
-    return Artefact(run.path("flames.h5"), plain(inputs))
+    return Artefact(run.path("flames.h5"), inputs)
 
 
 def stirred(run: Run) -> Artefact:
@@ -122,9 +115,9 @@ def stirred(run: Run) -> Artefact:
     s = run.settings
     if not s.network.kinetics:
         return Artefact(run.path("stirred.h5"), {})
-    cases = [asdict(case) for case in stirred_cases.cases(s.validation.p)]
-    inputs = _by_solver(run) | {"dt": stirred_cases.CASE.dt, "cases": cases}
-    return Artefact(run.path("stirred.h5"), plain(inputs))
+    cases = [asdict(case) for case in stirred_reactors.cases(s.validation.p)]
+    inputs = _by_solver(run) | {"dt": stirred_reactors.CASE.dt, "cases": cases}
+    return Artefact(run.path("stirred.h5"), inputs)
 
 
 def _by_cvode(run: Run) -> dict:

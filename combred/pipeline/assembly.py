@@ -11,10 +11,13 @@ from pathlib import Path
 
 from rich.markup import escape
 
+from combred.experiments import judges
+from combred.experiments.judges import AcceptanceCriteria, References
+from combred.experiments.storage import Answers
 from combred.files.records import ANOTHER_RUN, read_record, require_same
 from combred.pipeline import artefacts
 from combred.pipeline.console import console, progress
-from combred.pipeline.files import Artefact, NetworkArtefact, stored_inputs
+from combred.pipeline.files import NetworkArtefact, stored_inputs
 from combred.pipeline.run import Run
 from combred.pipeline.stages import stage_table
 from combred.pipeline.start import starting_point
@@ -23,13 +26,12 @@ from combred.pipeline.steps import reduce as reducing
 from combred.pipeline.steps import sample as sampling
 from combred.pipeline.steps import search as searching
 from combred.pipeline.steps import train as training
-from combred.pipeline.steps.cases import FLAMES, IGNITIONS, Kind, answers
 from combred.pipeline.steps.sample import Data, read_data
+from combred.pipeline.steps.validate import load_validation, refer
 from combred.pipeline.tables import shape
 from combred.surrogate.card import describe_accuracy, describe_training, make_card
+from combred.surrogate.library.choice import fastest
 from combred.surrogate.surrogate import Surrogate
-from combred.validation.acceptance import AcceptanceCriteria, References
-from combred.validation.acceptance import judge as judge_network
 
 
 def sample(run: Run) -> Data:
@@ -37,8 +39,8 @@ def sample(run: Run) -> Data:
     s, sensitive = run.settings, artefacts.sensitive(run)
     made_with = s.sampling, s.seed, run.workers
     sampling.make_states(artefacts.states(run), run.mechanism, *made_with)
-    nothing_trains = s.stage == 0 and s.start == "shipped" and starting_point(s, run.mechanism)[0]
-    if sensitive.inputs and not nothing_trains:
+    trains = s.stage > 0 or not starting_point(s, run.mechanism)[0]
+    if sensitive.inputs and trains:
         sampling.make_sensitivities(sensitive, run.mechanism, s.sensitivity, *made_with)
     return load_data(run)
 
@@ -52,7 +54,7 @@ def train(run: Run, data: Data) -> Surrogate:
         came = f", {name}, which comes with combred" if name else ""
         console.print(f"stage 0: {shape(surrogate.network)}{came}, reused")
         return surrogate
-    name, why_not = start_of(run)
+    name, why_not = starting_point(run.settings, run.mechanism)
     if name:
         return training.take_shipped(artefacts.shipped_network(run, name), data, name)
     if s.start == "shipped":
@@ -78,23 +80,21 @@ def reduce(run: Run, data: Data, first: Surrogate) -> list[Surrogate]:
 
 
 def judge_of(run: Run, folder: Path) -> Callable[[Surrogate], dict[str, float]]:
-    """The errors of a surrogate in the cases of the criteria, by kind. The references are computed
-    when they are first asked for, and are kept in `folder`."""
+    """The errors of a surrogate's network alone, without the solver behind it, in the cases of the
+    criteria, by kind. The references are computed when they are first asked for, and are kept in
+    `folder`."""
     s, inputs = run.settings, artefacts.criteria(run)
     criteria = AcceptanceCriteria.of(s.reduction, s.validation)
 
-    def answered(kind: Kind, file: str, cases: list) -> list:
-        artefact = Artefact(folder / file, inputs)
-        return answers(run, kind, artefact, {}, {}, cases)["reference"] if cases else []
-
     @functools.cache
-    def references() -> References:
-        ignitions = answered(IGNITIONS, "ignitions.h5", criteria.ignitions)
-        return References(ignitions, answered(FLAMES, "flames.h5", criteria.flames))
+    def references() -> list[References]:
+        every = criteria.experiments(run.mechanism, run.mixture, s.validation)
+        kept = [Answers(folder / f"{one.name}.h5", one, inputs, {}) for one in every]
+        return [References(one.experiment, refer(run, one)) for one in kept]
 
     def judge(surrogate: Surrogate) -> dict[str, float]:
-        with_references = criteria, references(), s.validation.dt
-        return judge_network(run.mechanism, surrogate, *with_references, progress)
+        alone = fastest(surrogate, alone=True)
+        return judges.judge(alone, criteria.limits, references(), progress)
 
     return judge
 
@@ -112,9 +112,11 @@ def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) 
 
 def report(run: Run, surrogates: list[Surrogate]) -> None:
     """Draw report.html and figures/. The surrogates are an input so that networks of other settings
-    are refused before anything is drawn of them."""
-    from combred.report.writing import write_report  # matplotlib is slow to import
+    are refused before anything is drawn of them. Raises FileNotFoundError where the validation is
+    of other networks."""
+    from combred.report.run import write_report  # matplotlib is slow to import
 
+    load_validation(run)
     write_report(run.folder, run.mechanism)
 
 
@@ -148,7 +150,7 @@ def stored_first(run: Run) -> NetworkArtefact:
     stored = stored_inputs(run.weights(0))
     if "shipped" not in stored:
         return artefacts.trained_network(run)
-    name, why_not = start_of(run)
+    name, why_not = starting_point(run.settings, run.mechanism)
     then = stored["shipped"]
     if then == name and stored["digest"] == artefacts.shipped_digest(name):
         return artefacts.shipped_network(run, name)
@@ -161,13 +163,6 @@ def stored_first(run: Run) -> NetworkArtefact:
         "settings of before again, name another run with run=NAME, or move stage*.safetensors "
         f"(and search/, if there) in {run.folder} away: the states stay."
     )
-
-
-def start_of(run: Run) -> tuple[str, str]:
-    """The name of the shipped model that is stage 0, "" where it is trained here; and why."""
-    if run.settings.start == "scratch":
-        return "", "start=scratch"
-    return starting_point(run.settings, run.mechanism)
 
 
 def require_same_settings(run: Run) -> None:

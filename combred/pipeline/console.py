@@ -4,15 +4,19 @@ On a terminal progress bars move. In a log, or between the bars, a line says eve
 is being done, so that a command that works is never taken for one that hangs.
 """
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table as RichTable
+
+from combred.report.blocks import Table
 
 SILENCE = 8.0  # s without a line or a moving bar after which a line is printed
 
@@ -59,6 +63,22 @@ class StatusConsole(Console):
 console = StatusConsole(highlight=False, soft_wrap=True)
 if not console.is_terminal:
     console.width = 160  # tables in a log are not cut at 80 columns
+
+
+def marked(text: str) -> str:
+    """A line of a page in rich's markup: **strong** words are bold, `code` is as other words."""
+    return re.sub(r"\*\*(.+?)\*\*", r"[bold]\1[/]", escape(text.replace("`", "")))
+
+
+def show(table: Table, title: str = "") -> None:
+    """Print a table of a page, without its caption."""
+    shown = RichTable(title=title or None, title_justify="left", box=None, pad_edge=False)
+    for i, name in enumerate(table.columns):
+        justify: Literal["left", "right"] = "left" if i < table.left else "right"
+        shown.add_column(marked(name), justify=justify, no_wrap=True)
+    for row in table.rows:
+        shown.add_row(*map(marked, row))
+    console.print(shown)
 
 
 def complain(message: str) -> None:

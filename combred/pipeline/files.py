@@ -4,6 +4,7 @@ Takes paths and inputs, which `combred.pipeline.artefacts` knows; gives what the
 numbers of trainings and reductions lie in train.json and reduce.json, for the report.
 """
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,10 @@ class Artefact:
 
     path: Path
     inputs: dict
+
+    def __post_init__(self):
+        # As JSON gives it back: tuples as lists, keys as text.
+        object.__setattr__(self, "inputs", json.loads(json.dumps(self.inputs)))
 
     def require(self, stored: dict | None) -> None:
         """ValueError, with what differs, if the file was made with other inputs.

@@ -18,6 +18,8 @@ def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:
     range that covers the temperatures, pressures, equivalence ratios and dt of the settings. No
     model fits settings whose training or seed differ from the profile's: they ask for a training.
     """
+    if settings.start == "scratch":
+        return "", "start=scratch"
     usual, reasons = resolve([f"profile={settings.profile}", "stage=0"]), []
     if settings.seed != usual.seed:
         return "", f"seed={settings.seed} is asked for"

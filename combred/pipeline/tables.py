@@ -9,8 +9,9 @@ from rich.table import Table
 from combred import config
 from combred.chemistry.mechanism import Mechanism
 from combred.config import Settings
-from combred.pipeline.console import console
+from combred.pipeline.console import console, marked, show
 from combred.pipeline.stages import stage_table
+from combred.report.verdict import comparison, further, sentence
 from combred.surrogate.network import Network
 from combred.training.devices import fastest_precision, open_device
 
@@ -43,49 +44,9 @@ def print_resolved(s: Settings, m: Mechanism, folder: Path, workers: int) -> Non
 
 
 def print_validation(numbers: dict) -> None:
-    """The table of stages of validation.json."""
-    table = Table(title="ignition delay against CVODE", title_justify="left", box=None)
-    left = ("", "worst case")
-    for name in ("", "weights", "median", "worst", "worst case", "burnt T", "time per state"):
-        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
-    times = numbers["timing"]["times"]
-    for name, took in times.items():
-        if not name.startswith("stage"):
-            of = numbers["solver"]["delay_error"] if name.startswith("solver") else None
-            delay = [f"{100 * of[key]:.2f} %" for key in ("median", "worst")] if of else ["", ""]
-            table.add_row(name, "", *delay, "", "", f"{1e6 * took['median']:.1f} us")
-    for name, result in numbers["stages"].items():
-        took = times[name.replace("stage", "stage ")]["median"]
-        delay = result["delay_error"]
-        table.add_row(
-            "-".join(map(str, result["widths"])),
-            f"{result['weights']:,}",
-            f"{100 * delay['median']:.2f} %",
-            f"{100 * delay['worst']:.2f} %",
-            result["worst_case"],
-            f"{result['burnt_T_error']['worst']:.1f} K",
-            f"{1e6 * took:.1f} us",
-        )
-    console.print(table)
-    for name, result in numbers["stages"].items():
-        if "flame" in result:
-            flames, speed = result["flame"], result["flame"]["speed_error"]
-            burn = sum(row["burns"] for row in flames["cases"])
-            console.print(
-                f"{name}: {burn} of {len(flames['cases'])} flames burn; speed error median "
-                f"{100 * speed['median']:.2f} %, worst {100 * speed['worst']:.2f} % "
-                f"({flames['worst_case']})"
-            )
-        if "stirred" in result:
-            console.print(f"{name}: {stirred_in_words(result['stirred'])}")
-
-
-def stirred_in_words(rows: list[dict]) -> str:
-    """The largest differences from the reference in the stirred reactors of a stage."""
-    worst = {key: max(row["errors"][key]["largest"] for row in rows) for key in rows[0]["errors"]}
-    differences = ", ".join(f"{key} {100 * value:.2f} %" for key, value in worst.items())
-    number = f"{len(rows)} stirred reactor{'s' if len(rows) > 1 else ''}"
-    return f"{number}; largest difference of the means: {differences}"
+    """What report.html says first of the numbers of validation.json."""
+    show(comparison(numbers), "largest errors")
+    console.print(f"  {marked(sentence(numbers))}\n  {marked(further(numbers))}")
 
 
 def print_help(settings: Settings) -> None:

@@ -149,7 +149,8 @@ class Processes:
         own: make(*arguments), which each process makes once and keeps."""
         with open_pool(self.workers, _make_own, make, arguments) as pool:
             futures = {pool.submit(_work_with_own, work, task): task for task in tasks}
-            yield ((futures[future], future.result()) for future in as_completed(futures))
+            # No result is kept when the next one is asked for.
+            yield ((futures.pop(future), future.result()) for future in as_completed(futures))
 
 
 def _make_own(make: Callable, arguments: tuple) -> None:

@@ -5,24 +5,26 @@ files that are missing are empty here, and the report says that they are missing
 """
 
 import json
-from functools import cached_property
+from collections.abc import Iterable
 from pathlib import Path
 
+import h5py
+import numpy as np
+
 from combred.chemistry.mechanism import Mechanism
-from combred.experiments.premixed.flame import Flame
-from combred.experiments.stirred.reactor import StirredRun
-from combred.experiments.storage import Run, read_runs
-from combred.files.hdf5 import opened
-from combred.files.records import digest, read_json
-from combred.report.style import looks
+from combred.files.hdf5 import UNREADABLE, opened
+from combred.files.records import read_json
+from combred.report.formats import atmospheres, several
 
 
 class Folder:
-    """The artefacts of a run: the contents of its JSON files, and flames and stirred reactors by
-    the name of their group: "reference", "solver", "stage0" and so on.
+    """The artefacts of a run: the contents of its JSON files, and the curves of its HDF5 files.
 
-    `reductions`: the records of reduce.json by stage, from 1. Raises FileNotFoundError, with the
-    command to type, if the run has not been validated; ValueError if a file is damaged.
+    `stages`: the results of each validated network by its stage, 0 the trained one; `last`: the
+    last stage, the result; `compared`: the results of what figures and tables of cases show, the
+    solver, the first and the last stage, by name; `reductions`: the records of reduce.json by
+    stage. Raises FileNotFoundError, with the command to type, if the run has not been validated;
+    ValueError if a file is damaged.
     """
 
     def __init__(self, path: Path, mechanism: Mechanism):
@@ -35,89 +37,69 @@ class Folder:
             )
         self.settings, self.sample, self.train = map(self.read, ("settings", "sample", "train"))
         self.export, self.card = self.read("export"), self.read("surrogate")
+        self.stages = stages(self.validation)
+        self.last = max(self.stages)
+        shown = {f"stage {i}": self.stages[i] for i in (min(self.stages), self.last)}
+        self.compared = {"solver": self.validation["solver"], **shown}
         entries = self.read("reduce").get("stages", [])
-        known = self.validation["stages"]
-        self.reductions = {e["stage"]: e for e in entries if f"stage{e['stage']}" in known}
-        self.flames = self.runs("flames.h5", "flame_inputs", Flame)
-        self.stirred = self.runs("stirred.h5", "stirred_inputs", StirredRun)
+        self.reductions = {e["stage"]: e for e in entries if e["stage"] in self.stages}
+        self.shipped = self.train.get("shipped", "")
+        self.inputs, self.timing = self.validation["inputs"], self.validation["timing"]
 
     def read(self, name: str) -> dict:
         """The content of a JSON file, {} if there is none."""
         return read_json(self.path / f"{name}.json")
 
-    def runs(self, name: str, inputs: str, kind: type[Run]) -> dict[str, list[Run]]:
-        """The groups of a file of runs; {} where they are not those of validation.json, or lack one
-        that is shown: the report then has the table alone."""
-        groups, made_with = read_runs(self.path / name, self.mechanism, kind)
-        known = bool(made_with) and made_with.get("cases") == self.validation.get(inputs)
-        return groups if known and groups.keys() >= looks(self.shown).keys() else {}
+    def curves(self, name: str, inputs: str, species: Iterable[str]) -> dict[str, list[dict]]:
+        """T and mass fractions of some species of the reference and of all that is compared: over
+        x [m], of flames, or over t [s]. {} where the file is missing, is not that of
+        validation.json, or lacks a result. Raises ValueError if it is damaged.
+
+        name: of the file; inputs: the key of its inputs in validation.json.
+        """
+        path, groups = self.path / name, ("reference", *self.compared)
+        if not path.exists():
+            return {}
+        try:
+            with opened(path) as file:
+                cases = json.loads(file.attrs["inputs"]).get("cases")
+                names = list(file.attrs["species"])
+                found = {k: file.get(k.replace(" ", "")) for k in groups}
+                same = names == list(self.mechanism.species_names)
+                if not same or cases != self.validation.get(inputs) or None in found.values():
+                    return {}
+                columns = {k: names.index(k) for k in species}
+                return {
+                    k: [read_curve(of[i], columns) for i in sorted(of)] for k, of in found.items()
+                }
+        except UNREADABLE as error:
+            raise ValueError(
+                f"{path} cannot be used ({error}): move it away and validate again"
+            ) from error
 
     @property
-    def stages(self) -> list[int]:
-        """The validated stages: 0 is the trained network, the last one the result."""
-        return sorted(int(name.removeprefix("stage")) for name in self.validation["stages"])
+    def cases(self) -> str:
+        """The ignitions in words: all combinations of T0, phi and p."""
+        rows = self.compared["solver"]["cases"]
+        T0, phi, p = (list(dict.fromkeys(row[key] for row in rows)) for key in ("T0", "phi", "p"))
+        in_atm = several([float(atmospheres(value)) for value in p], "atm")
+        return f"T0 {several(T0, 'K')}, phi {several(phi)}, p {in_atm}"
 
-    @property
-    def last(self) -> int:
-        """The last validated stage."""
-        return self.stages[-1]
 
-    @property
-    def shown(self) -> list[int]:
-        """The stages in figures and tables of cases: the first and the last."""
-        return list(dict.fromkeys((self.stages[0], self.last)))
+def stages(numbers: dict) -> dict[int, dict]:
+    """The results of validation.json by stage, in order."""
+    found = {int(name.removeprefix("stage")): of for name, of in numbers["stages"].items()}
+    return dict(sorted(found.items()))
 
-    def measured(self, stage: int) -> dict:
-        """The results of a stage in validation.json."""
-        return self.validation["stages"][f"stage{stage}"]
 
-    @property
-    def solver(self) -> dict:
-        """The results of the generated solver in validation.json."""
-        return self.validation["solver"]
-
-    @property
-    def compared(self) -> dict[str, dict]:
-        """The results of the solver and of the stages that are shown, by name."""
-        return {"solver": self.solver} | {f"stage {i}": self.measured(i) for i in self.shown}
-
-    @property
-    def inputs(self) -> dict:
-        """The inputs of the validation: cases, tolerances of CVODE, dt [s], mixture."""
-        return self.validation["inputs"]
-
-    @property
-    def fuels(self) -> list[str]:
-        """The species of the fuel that the mechanism has."""
-        parts = str(self.inputs.get("fuel", "")).split(",")
-        names = [part.split(":")[0].strip() for part in parts]
-        return [name for name in names if name in self.mechanism.species_names]
-
-    @property
-    def timing(self) -> dict:
-        """The times of validation.json and their conditions."""
-        return self.validation["timing"]
-
-    @property
-    def times(self) -> dict[str, float]:
-        """Median time per state [s] by name: "CVODE rtol ...", "solver, ...", "stage 0"."""
-        return {name: time["median"] for name, time in self.timing["times"].items()}
-
-    @cached_property
-    def outdated(self) -> list[int]:
-        """Stages whose weights in the folder differ from those that were validated."""
-        known = self.validation["networks"]
-        files = {stage: self.path / f"stage{stage}.safetensors" for stage in self.stages}
-        return [
-            i for i, file in files.items() if file.is_file() and known[file.stem] != digest(file)
-        ]
-
-    @cached_property
-    def versions(self) -> dict[str, str]:
-        """Versions of the software that made the folder, from the card and states.h5."""
-        found = dict(self.card.get("versions", {}))
-        states = self.path / "states.h5"
-        if states.is_file():
-            with opened(states) as file:
-                found |= json.loads(file.attrs.get("versions", "{}"))
-        return found
+def read_curve(run: h5py.Group, columns: dict[str, int]) -> dict:
+    """ "T" [K] and "Y", mass fractions by the names of `columns`, of a flame over its "x" [m], 0
+    where T is halfway between unburnt and adiabatic, or of a stirred reactor over "t" [s]."""
+    of = run.get("profile", run)
+    T, Y = of["T"][...], of["Y"][...]
+    curve = {"T": T, "Y": {name: Y[:, k] for name, k in columns.items()}}
+    if of is run:
+        return curve | {"t": run["t"][...]}
+    x, half = run["x"][...], 0.5 * (of["case"].attrs["T"] + of.attrs["burnt_T"])
+    i = int(np.argmax(T > half))  # 0: there is no front
+    return curve | {"x": x - (np.interp(half, T[i - 1 : i + 1], x[i - 1 : i + 1]) if i else np.nan)}

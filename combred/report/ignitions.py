@@ -1,85 +1,92 @@
-"""The ignitions of a validation: delays and their errors in all cases.
+"""Ignitions with any number of solvers or networks, compared with CVODE: a section of a page.
 
-Takes the numbers of validation.json; gives a section.
+Takes `results`: the rows of each solver or network by its name, a row for each case, with the keys
+of validation.json: "case" in words, "T0" [K], "p" [Pa], "phi", "ignited", "delay" and
+"reference_delay" [s], "delay_error" (relative); optionally "burnt_T_error" [K], and "dt" [s] where
+the cases have different time steps. The last name is the one that the page is about.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import cycle
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
-from combred.report.blocks import (
-    NO_IGNITION,
-    Picture,
-    Section,
-    Table,
-    Text,
-    atmospheres,
-    kelvin,
-    percent,
-    several,
-    significant,
-)
-from combred.report.folder import Folder
-from combred.report.style import CVODE, DASHES, MARKERS, WIDTH, colour, plain_log_ticks
+from combred.report.blocks import Note, Picture, Section, Table, Text
+from combred.report.formats import NO_IGNITION, atmospheres, kelvin, percent, significant
+from combred.report.style import BLACK, LAST, MARKERS, WIDTH, looks
 
-SHOWN = 24  # cases in the figure of errors at most: those with the largest
-SOLVER = "#666666"
+Results = Mapping[str, Sequence[dict]]
+SHOWN = 24  # cases in the table at most: those with the largest errors
+LEAST = 1e-12  # delay [s] or relative error: smaller ones are drawn here
 
 
-def ignition_section(folder: Folder) -> Section:
-    """Delays of all cases, and a table."""
-    count = len(folder.measured(folder.last)["cases"])
+def ignition_section(said: str, results: Results, source: str) -> Section:
+    """Delays and their errors. said: the sentences that differ between pages; source: the file of
+    the numbers."""
     text = Text(
-        f"{count} ignition{'s' if count > 1 else ''} at constant pressure and enthalpy: "
-        f"{cases_in_words(folder)}. All start from the same mixture and take the same time steps, "
-        "past ignition to the burnt gas; each step starts from the last one's result. The ignition "
-        "delay is the time at which T has reached half of its rise; CVODE continues the last state "
-        "before, so that it does not depend on dt."
+        f"Adiabatic reactors at constant pressure. {said} The solution marches in time steps, as "
+        "in a flow code, each from the result of the last one. The ignition delay is the time at "
+        "half the rise of T; CVODE continues the last state before it, so that the delay does not "
+        "depend on the time step."
     )
-    left_out = f" Right: the {SHOWN} cases with the largest errors." if count > SHOWN else ""
+    if not any(results.values()):
+        return Section("Ignition", [text, Note("No ignition was compared.")])
     delays = Picture(
         "delays",
-        draw_delays(folder),
+        partial(draw_delays, results),
         "Ignition delay against 1000/T0, and its error in every case",
-        "Left: ignition delay against initial temperature; lines: CVODE. Right: the error of the "
-        f"delay in every case; a cross at the edge does not ignite.{left_out}",
-        "validation.json",
+        "Left: ignition delay against initial temperature; black lines or crosses: CVODE; markers: "
+        f"{list(results)[-1]}. Right: error of the delay; a cross at the top does not ignite.",
+        source,
     )
-    return Section("Ignition", [text, delays, case_table(folder)])
+    tables = error_table(results, source), case_table(results, source)
+    return Section("Ignition", [text, delays, *tables])
 
 
-def cases_in_words(folder: Folder) -> str:
-    """The cases of the validation: all combinations of T0, phi and p."""
-    rows = folder.measured(folder.last)["cases"]
-    T0, phi, p = (list(dict.fromkeys(row[key] for row in rows)) for key in ("T0", "phi", "p"))
-    in_atm = several([float(atmospheres(value)) for value in p], "atm")
-    return f"T0 {several(T0, 'K')}, phi {several(phi)}, p {in_atm}"
+def groups(rows: Sequence[dict]) -> dict[str, list[int]]:
+    """The indices of the cases by time step, where there are several, or else by pressure."""
+    found: dict[str, list[int]] = {}
+    for i, row in enumerate(rows):
+        name = f"dt {row['dt']:g} s" if "dt" in row else f"{atmospheres(row['p'])} atm"
+        found.setdefault(name, []).append(i)
+    return found
 
 
-def case_table(folder: Folder) -> Table:
-    """Every case: CVODE's delay, the errors of the solver, of stage 0 and of the last stage."""
-    cases = folder.measured(folder.last)["cases"]
-    unit, factor = delay_unit(cases)
+def size(row: dict) -> float:
+    """The relative error of a delay; infinite where the case does not ignite."""
+    return row["delay_error"] if row["ignited"] else np.inf
+
+
+def error_table(results: Results, source: str) -> Table:
+    """Mean and worst error of every solver or network in each group of cases."""
+    rows = []
+    for group, of in groups(list(results.values())[-1]).items():
+        errors = [[size(cases[i]) for i in of] for cases in results.values()]
+        cells = [percent(float(f(sizes))) for sizes in errors for f in (np.mean, np.max)]
+        rows.append([group, str(len(of)), *cells])
+    heads = [f"{name}, {kind}" for name in results for kind in ("mean", "worst")]
+    caption = "Relative errors of the ignition delay."
+    return Table(["", "ignitions", *heads], rows, source, caption)
+
+
+def case_table(results: Results, source: str) -> Table:
+    """The cases with the largest errors: CVODE's delay, and the error of every solver or network
+    with its sign."""
+    cases = list(zip(*results.values(), strict=True))
+    order = sorted(range(len(cases)), key=lambda i: -max(map(size, cases[i])))
     rows = [
-        [row["case"], significant(factor * row["reference_delay"], 4)]
-        + [signed_error(result["cases"][i]) for result in folder.compared.values()]
-        + [kelvin(row["burnt_T_error"])]
-        for i, row in enumerate(cases)
+        [rows[-1]["case"], significant(1e3 * rows[-1]["reference_delay"], 4)]
+        + [signed_error(row) for row in rows]
+        + [kelvin(rows[-1].get("burnt_T_error"))]
+        for rows in (cases[i] for i in sorted(order[:SHOWN]))
     ]
-    heads = ["case", f"delay, CVODE [{unit}]", *folder.compared, "burnt T error"]
-    caption = (
-        "Errors of the delay; +: later than CVODE, −: earlier; and the error of the last T with "
-        f"the network of stage {folder.last}."
-    )
-    return Table(heads, rows, "validation.json", caption)
-
-
-def delay_unit(rows: Sequence[dict]) -> tuple[str, float]:
-    """The unit in which the delays of these cases are written, and its number in a second."""
-    longest = max(row["reference_delay"] for row in rows)
-    return ("ms", 1e3) if longest >= 1e-4 else ("µs", 1e6)
+    few = f"The {SHOWN} cases with the largest errors. " if len(cases) > SHOWN else ""
+    caption = f"{few}Errors of the delay; +: later than CVODE, −: earlier."
+    heads = ["case", "delay, CVODE [ms]", *results, f"burnt T error, {list(results)[-1]}"]
+    return Table(heads, rows, source, caption).known()
 
 
 def signed_error(row: dict) -> str:
@@ -89,62 +96,43 @@ def signed_error(row: dict) -> str:
     return percent(row["delay_error"], "+" if row["delay"] >= row["reference_delay"] else "−")
 
 
-# -- figures ---------------------------------------------------------------------------------------
-
-
-def draw_delays(folder: Folder) -> Figure:
-    """Delay against 1000/T0, and the errors of every case."""
-    cases = folder.measured(folder.last)["cases"]
-    size = [row["delay_error"] if row["ignited"] else np.inf for row in cases]
-    rows = sorted(sorted(range(len(cases)), key=lambda i: -size[i])[:SHOWN])
-    figure = Figure(figsize=(WIDTH, max(4.2, 1.2 + 0.2 * len(rows))))
+def draw_delays(results: Results) -> Figure:
+    """Delay against 1000/T0, CVODE's as a line where only T0 differs; and the errors of every case,
+    a colour for each solver or network. Groups of cases have different markers."""
+    figure = Figure(figsize=(WIDTH, 4.6))
     left, right = figure.subplots(1, 2)
-    _draw_curves(left, folder, cases)
-    _draw_errors(right, folder, rows)
+    rows, curves = list(results.values())[-1], dict[tuple, list[dict]]()
+    for row in rows:
+        curves.setdefault((row["p"], row["phi"]), []).append(row)
+    for curve in curves.values():
+        x = [1000 / row["T0"] for row in curve]
+        y = [1e3 * row["reference_delay"] for row in curve]
+        left.plot(x, y, "-" if len(curve) > 1 else "x", color=BLACK, ms=4, lw=1.2)
+    for marker, (group, of) in zip(cycle(MARKERS), groups(rows).items(), strict=False):
+        left.plot(
+            *points(rows, of, "delay", 1e3), marker, color=LAST, ms=7, mfc="none", label=group
+        )
+        for name, look in looks(list(results)).items():
+            label = name if marker == MARKERS[0] else ""
+            found = points(results[name], of, "delay_error", 100.0)
+            right.plot(*found, marker, color=look["color"], ms=5, mfc="none", label=label)
+    top = {"transform": right.get_xaxis_transform(), "clip_on": False}
+    for name, look in looks(list(results)).items():
+        failed = [1000 / row["T0"] for row in results[name] if not row["ignited"]]
+        if failed:  # an empty line that is not clipped spoils the layout
+            right.plot(failed, [1.0] * len(failed), "X", color=look["color"], ms=9, **top)
+    left.set(yscale="log", ylabel="ignition delay [ms]", xlabel="1000 / T0 [1/K]")
+    right.set(yscale="log", ylabel="|error of the delay| [%]", xlabel="1000 / T0 [1/K]")
+    narrow = left.get_ylim()[1] < 10 * left.get_ylim()[0]
+    subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if narrow else (1.0, 2.0, 5.0)
+    left.yaxis.set(major_locator=LogLocator(subs=subs), major_formatter="{x:g}")
+    left.yaxis.set(minor_formatter=NullFormatter())
+    left.legend()
     figure.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=3)
     return figure
 
 
-def _draw_curves(axes: Axes, folder: Folder, cases: list[dict]) -> None:
-    """CVODE's delays as lines, dashed by pressure; the last stage's as markers of each phi."""
-    unit, factor = delay_unit(cases)
-    pressures, phis = (list(dict.fromkeys(row[key] for row in cases)) for key in ("p", "phi"))
-    own = colour(folder.last, folder.last)
-    for i, p in enumerate(pressures):
-        of_line = f"CVODE, {atmospheres(p)} atm"
-        axes.plot([], [], color=CVODE, ls=DASHES[i % len(DASHES)], label=of_line)
-    for i, p in enumerate(pressures):
-        dashes = DASHES[i % len(DASHES)]
-        for j, phi in enumerate(phis):
-            of = [row for row in cases if (row["p"], row["phi"]) == (p, phi)]
-            x = [1000 / row["T0"] for row in of]
-            axes.plot(x, [factor * row["reference_delay"] for row in of], color=CVODE, ls=dashes)
-            marker = MARKERS[j % len(MARKERS)]
-            y = [factor * row["delay"] for row in of]
-            label = None if i else f"stage {folder.last}, phi {phi:g}"
-            axes.plot(x, y, marker, color=own, ms=6, mfc="none", label=label)
-    axes.set(yscale="log", ylabel=f"ignition delay [{unit}]", xlabel="1000 / T0 [1/K]")
-    plain_log_ticks(axes)
-    axes.legend()
-    temperatures = sorted({row["T0"] for row in cases})
-    upper = axes.secondary_xaxis("top")
-    upper.set_xticks([1000 / T for T in temperatures], [f"{T:g} K" for T in temperatures])
-
-
-def _draw_errors(axes: Axes, folder: Folder, rows: list[int]) -> None:
-    """The error of the delay, a line for each of the cases `rows`."""
-    hues = [SOLVER, *(colour(stage, folder.last) for stage in folder.shown)]
-    markers = ["d", *("o" if stage == folder.last else "s" for stage in folder.shown)]
-    errors = {name: [of["cases"][i] for i in rows] for name, of in folder.compared.items()}
-    known = [1e-6, *(r["delay_error"] for of in errors.values() for r in of if r["ignited"])]
-    low, high = 1e-6, 3.0 * max(known)
-    for (name, cases), marker, hue in zip(errors.items(), markers, hues, strict=True):
-        x = [100 * max(r["delay_error"], low) if r["ignited"] else np.nan for r in cases]
-        axes.plot(x, range(len(rows)), marker, color=hue, ms=6, mfc="none", label=name)
-        failed = [i for i, r in enumerate(cases) if not r["ignited"]]
-        if failed:  # an empty line that is not clipped spoils the layout
-            axes.plot([100 * high] * len(failed), failed, "X", color=hue, ms=9, clip_on=False)
-    names = [folder.measured(folder.last)["cases"][i]["case"] for i in rows]
-    axes.set_yticks(range(len(rows)), names)
-    axes.set(xscale="log", xlim=(50 * low, 100 * high), xlabel="|error of the delay| [%]")
-    axes.invert_yaxis()
+def points(rows: Sequence[dict], of: list[int], key: str, unit: float) -> tuple[list, list]:
+    """1000 / T0 [1/K] and a value of the cases `of` that ignite, at least `LEAST` of a unit."""
+    ignited = [rows[i] for i in of if rows[i]["ignited"]]
+    return [1000 / row["T0"] for row in ignited], [unit * max(row[key], LEAST) for row in ignited]

@@ -1,42 +1,59 @@
-"""Pages made from the template: their text, their figures as parts of the page, their files."""
+"""Pages, and how they are written: one file of HTML with its figures in it, and figures/ beside."""
 
 import base64
 import os
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
+import matplotlib
 from markupsafe import Markup, escape
 
-from combred.report.blocks import Picture
-from combred.report.style import save
+from combred.report.blocks import Block, Note, Picture, Section
+from combred.report.style import STYLE, save
 
 FIGURES = "figures"
 
 
-def write_page(path: Path, content: dict) -> None:
-    """Write a page, whole or not at all, and its figures into figures/ beside it; other figures
-    there are removed.
+@dataclass(frozen=True)
+class Page:
+    """The content of a page, in this order. title; name: of the run or mechanism, for the title bar
+    of a browser; done: the words before the date; alarms: warnings that stand before any number;
+    verdict: the result in a sentence; further: the most important numbers; head: blocks before the
+    first section; sections."""
 
-    content: the variables of the template, but for the date; "head" (blocks) and "sections".
-    """
+    title: str
+    name: str
+    done: str
+    alarms: Sequence[Note]
+    verdict: str
+    further: str
+    head: Sequence[Block]
+    sections: Sequence[Section]
+
+
+def write_page(path: Path, page: Page) -> None:
+    """Write a page, whole or not at all, and its figures into figures/ beside it; other figures
+    there are removed."""
+    blocks = [*page.head, *(b for section in page.sections for b in section.blocks)]
     folder = path.parent / FIGURES
     folder.mkdir(exist_ok=True)
-    for old in folder.glob("*.png"):
-        old.unlink()
-    blocks = [*content["head"], *(b for section in content["sections"] for b in section.blocks)]
-    for block in blocks:
-        if isinstance(block, Picture):
-            save(block.figure, folder / f"{block.name}.png")
-    content = {"date": datetime.now(UTC).strftime("%Y-%m-%d"), **content}
+    with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]  # its stubs list every key
+        figures = {b.name: b.draw() for b in blocks if isinstance(b, Picture)}
+        for old in folder.glob("*.png"):
+            old.unlink()
+        for name, figure in figures.items():
+            save(figure, folder / f"{name}.png")
     new = path.with_name(f"{path.name}.new")
-    new.write_text(render(content, folder), encoding="utf-8")
+    new.write_text(render(page, folder), encoding="utf-8")
     os.replace(new, path)
 
 
-def render(content: dict, figures: Path) -> str:
-    """The template, filled with the content of a page; figures: the folder of its pictures."""
+def render(page: Page, figures: Path) -> str:
+    """The template, filled with a page of today; figures: the folder of its pictures."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("combred.report", "templates"),
         autoescape=True,
@@ -46,7 +63,8 @@ def render(content: dict, figures: Path) -> str:
     )
     environment.filters["inline"] = inline
     environment.globals["data_uri"] = lambda name: data_uri(figures / f"{name}.png")
-    return environment.get_template("page.html.j2").render(content)
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
+    return environment.get_template("page.html.j2").render(page=page, date=today)
 
 
 def inline(text: str) -> Markup:

@@ -1,110 +1,99 @@
-"""How a network was made: its inputs, its training states, and the times of the steps.
+"""How a network was made, and its limits: the last two sections of a report."""
 
-Takes a `Folder`; gives a section of a report.
-"""
-
-from combred.report.blocks import (
-    NBSP,
-    Block,
-    Note,
-    Section,
-    Table,
-    Text,
-    atmospheres,
-    duration,
-)
+from combred.report.blocks import Note, Section, Table, Text
 from combred.report.folder import Folder
+from combred.report.formats import NBSP, atmospheres, duration, percent, span
 
 
 def made_section(folder: Folder) -> Section:
-    """Inputs, training states, and times of the steps."""
-    blocks: list[Block] = [made_table(folder)]
-    if folder.sample:
-        blocks.append(state_table(folder))
-    else:
-        blocks.append(Note("The training states are not described: there is no sample.json."))
-    times = duration_table(folder)
-    blocks += [times] if times.rows else []
-    return Section("How it was made", [*blocks, timing_text(folder)])
-
-
-def made_table(folder: Folder) -> Table:
-    """The inputs that reproduce the network; settings.json has all of them."""
-    s, inputs = folder.settings, folder.inputs
-    cvode, command = inputs["chemistry"], folder.card.get("training", {}).get("command")
+    """Inputs that reproduce the network, training states, and times of the steps."""
+    s, inputs, timing, sample = folder.settings, folder.inputs, folder.timing, folder.sample
+    training, cvode = folder.card.get("training", {}), inputs["chemistry"]
+    versions = folder.card.get("versions", {}).items()
     rows = [
-        ["command", f"`{command}`" if command else "–"],
+        ["command", f"`{training.get('command', '–')}`"],
         ["mechanism", f"{folder.mechanism.name}, {folder.mechanism.n_species} species"],
         ["sha256 of the mechanism", f"`{folder.mechanism.sha256[:16]}`"],
         ["mixture", f"{inputs['fuel']} in {inputs['oxidizer']} (moles)"],
         ["time step of the validation", f"{inputs['dt']:g}{NBSP}s"],
         ["CVODE, rtol and atol", f"{cvode['rtol']:.2g} and {cvode['atol']:.2g}"],
-        *(_training_rows(s, folder.train) if s else []),
+        *(training_rows(s, folder.shipped) if s else []),
         ["seed", str(s.get("seed", "–"))],
         ["profile", str(s.get("profile", "–"))],
-        ["versions", ", ".join(f"{k} {v}" for k, v in folder.versions.items()) or "–"],
+        ["versions", ", ".join(f"{name} {version}" for name, version in versions) or "–"],
+        ["Training states"],
+        *([name, f"{n:,}"] for name, n in sample.get("rows_per_sampler", {}).items() if n),
+        ["all", f"{sample['rows']:,}" if sample else "– (there is no sample.json)"],
+        ["failed", f"{sample['failed_rows']:,}" if sample else "–"],
+        ["Computing time"],
+        *([name, duration(value)] for name, value in seconds(folder).items() if value is not None),
     ]
-    source = "settings.json, train.json, validation.json, surrogate.json, states.h5 (attributes)"
-    return Table(["", "value"], rows, source, left=2)
+    text = Text(
+        f"Time a state: the median on one core of {timing['machine']}, over {timing['states']}. "
+        f"Solver and networks advance batches of {timing['batch']:,} states, as a flow code calls "
+        "them; CVODE advances one state after the other, through Cantera. All were measured in "
+        "turns, so that their ratios are more reliable than their values. A network of more than a "
+        "million weights is not compiled: it is alone, in TorchScript."
+    )
+    source = "settings.json, sample.json, train.json, reduce.json, validation.json, surrogate.json"
+    return Section("How it was made", [Table(["", "value"], rows, source, left=2), text])
 
 
-def _training_rows(s: dict, train: dict) -> list[list[str]]:
+def training_rows(s: dict, shipped: str) -> list[list[str]]:
     """Where the states of the training come from, and what the network is."""
     sampling = s["sampling"]
-
-    def span(key: str) -> str:
-        low, high = sampling[key]
-        return f"{low:g} to {high:g}" if low != high else f"{low:g}"
-
-    pressures = " to ".join(dict.fromkeys(map(atmospheres, sampling["p"])))
+    T0, phi, dt = (span(sampling[key]) for key in ("T0", "phi", "dt"))
+    p = " to ".join(dict.fromkeys(map(atmospheres, sampling["p"])))
     kinds = "mixtures, ignitions and mixing layers of a flow"
     if sampling["sampler"] == "premixed":
-        kinds = f"{sampling['ignitions']} premixed ignitions, and flames (counted below)"
-    gas = f"T0 {span('T0')} K, phi {span('phi')}, p {pressures} atm"
+        kinds = f"{sampling['ignitions']} premixed ignitions, and flames"
     does = "sees the state alone; one dt"
     if s["network"]["kinetics"]:
         does = "corrects quasi-steady-state (QSS) steps; any dt in its range"
-    stage0 = f"{train['shipped']}, which comes with combred" if "shipped" in train else "trained"
     return [
-        ["states sampled", f"{kinds}: {gas}"],
-        ["time step dt of the states", f"{span('dt')}{NBSP}s"],
+        ["states sampled", f"{kinds}: T0 {T0} K, phi {phi}, p {p} atm"],
+        ["time step dt of the states", f"{dt}{NBSP}s"],
         ["network", does],
-        ["stage 0", stage0],
+        ["stage 0", f"{shipped}, which comes with combred" if shipped else "trained"],
     ]
 
 
-def state_table(folder: Folder) -> Table:
-    """The number of training states by sampler."""
-    counts = folder.sample.get("rows_per_sampler", {}).items()
-    rows = [[name, f"{n:,}"] for name, n in counts if n]
-    rows.append(["all", f"{folder.sample['rows']:,}"])
-    rows.append(["failed", f"{folder.sample['failed_rows']:,}"])
-    return Table(["states", "number"], rows, "sample.json")
-
-
-def duration_table(folder: Folder) -> Table:
-    """The time that each step took, as far as the files hold it."""
-    rows = [["sampling the states", duration(folder.sample.get("seconds"))]]
-    if "shipped" not in folder.train:
-        rows.append(["training stage 0", duration(folder.train.get("seconds"))])
+def seconds(folder: Folder) -> dict[str, float | None]:
+    """The time [s] of each step, as far as the files hold it."""
+    times = {"sampling the states": folder.sample.get("seconds")}
+    if not folder.shipped:
+        times["training stage 0"] = folder.train.get("seconds")
     for stage, record in folder.reductions.items():
-        seconds, what = record.get("retraining", {}).get("seconds"), f"retraining stage {stage}"
-        if "criteria" in record:
-            seconds = sum(attempt["seconds"] for attempt in record["criteria"]["trace"])
-            what = "search for stage 1 by the acceptance criteria"
-        rows.append([what, duration(seconds)])
-    known = [row for row in rows if row[1] != "–"]
-    records = "train.json, reduce.json" if folder.reductions else "train.json"
-    return Table(["step", "time"], known, f"sample.json, {records}")
+        times[f"retraining stage {stage}"] = record.get("retraining", {}).get("seconds")
+        if trace := record.get("criteria", {}).get("trace"):
+            times[f"search for stage {stage}"] = sum(attempt["seconds"] for attempt in trace)
+    return times
 
 
-def timing_text(folder: Folder) -> Text:
-    """How the time per state was measured."""
-    timing = folder.timing
-    return Text(
-        f"Time a state: the median on one core of {timing['machine']}, "
-        f"over {timing['states']}: solver and networks in batches of "
-        f"{timing['batch']:,}, as a flow code calls them, CVODE one by one through Cantera. "
-        "All were measured in turns: their ratios are more reliable than their values. A network "
-        "of more than a million weights is not compiled: it is alone, in TorchScript."
+def limit_section(folder: Folder) -> Section:
+    """What was not validated, when the network is to be trusted, and the range of its training."""
+    card = folder.card
+    flames = "" if "flame" in folder.stages[folder.last] else "flames and transport, "
+    text = Text(
+        f"**Not validated:** {flames}other pressures, mixtures and time steps, and the coupling to "
+        "a flow. The results are those of one training with one seed; another seed gives other "
+        "errors. A state inside the range of the training may still have a wrong prediction. The "
+        'page "Start" of the documentation has the calls in Python, C++ and OpenFOAM.'
     )
+    if not card:
+        return Section("Limits", [text, Note("Nothing was exported: there is no surrogate.json.")])
+    outside = " and outside the range of the training"
+    error = "the correction that conserves elements and enthalpy, divided by its tolerance"
+    if card["network"]["kinetics"]:
+        share, outside = percent(card["tolerance"]), ""
+        error = f"the estimated error, divided by the tolerance, {share} of the change of the state"
+    T = [round(value) for value in card["range"]["T"]]
+    p = " to ".join(dict.fromkeys(map(atmospheres, card["range"]["p"])))
+    trust = Text(
+        f"The network takes dt = {span(card['dt'])}{NBSP}s, as in the training. Its error ratio is "
+        f"{error}. The ratio is infinite for another dt{outside}. A ratio of at most 1 is trusted; "
+        "elsewhere, the solver is to be taken, as the exported library does. The states of the "
+        f"training have T = {span(T)}{NBSP}K and p = {p}{NBSP}atm; `surrogate.json` has the range "
+        "of each species. Outside, the network extrapolates."
+    )
+    return Section("Limits", [text, trust])

@@ -1,24 +1,10 @@
-"""The reductions of a run, one after another, and the search for the smallest network that meets
-the acceptance criteria.
-
-Takes the records of reduce.json; gives a section.
-"""
-
-import math
+"""The reductions of a run, and the search for the smallest network that meets the acceptance
+criteria: a section of a report, from the records of reduce.json."""
 
 from combred.config import CRITERIA
-from combred.report.blocks import (
-    NO_IGNITION,
-    Block,
-    Note,
-    Section,
-    Table,
-    Text,
-    duration,
-    percent,
-    shape,
-)
+from combred.report.blocks import Block, Note, Section, Table, Text
 from combred.report.folder import Folder
+from combred.report.formats import NO_FLAME, NO_IGNITION, duration, percent, shape
 
 ENDED = {
     "max_keep_ratio": "the next cut would have kept more than {share} of the weights",
@@ -27,17 +13,16 @@ ENDED = {
 }
 
 
-def reduction_section(folder: Folder) -> Section | None:
-    """What each reduction did; None if nothing was reduced."""
+def reduction_section(folder: Folder) -> list[Section]:
+    """What each reduction did; [] if nothing was reduced."""
     if not folder.last:
-        return None
-    if not folder.reductions:
-        note = Note("The reductions are not described: there is no reduce.json.")
-        return Section("Reduction", [note])
-    rows = [["0", folder.train.get("shipped", "trained"), *_size(folder, 0), "–"]]
-    for stage, record in folder.reductions.items():
-        error = percent(record.get("output_error"))
-        rows.append([str(stage), _how(record), *_size(folder, stage), error])
+        return []
+    first, rows = folder.stages[min(folder.stages)]["weights"], []
+    for stage, result in folder.stages.items():
+        record = folder.reductions.get(stage, {})
+        how = reduced_how(record) if stage else folder.shipped or "trained"
+        size = [shape(result["widths"]), percent(result["weights"] / first)]
+        rows.append([str(stage), how, *size, percent(record.get("output_error"))])
     heads = ["stage", "how", "widths", "weights of stage 0", "output error"]
     caption = (
         "Each stage removes units of the previous network and is then retrained. Output error: of "
@@ -45,95 +30,70 @@ def reduction_section(folder: Folder) -> Section | None:
         "over training states."
     )
     table = Table(heads, rows, "reduce.json, validation.json", caption, left=3)
-    search = search_blocks(folder.reductions.get(1, {}))
-    return Section("Reduction", [*search, table])
+    return [Section("Reduction", [*search_blocks(folder.reductions.get(1, {})), table])]
 
 
-def _how(record: dict) -> str:
+def reduced_how(record: dict) -> str:
     """A reduction in words."""
-    fit = record["compensation"].replace("_", " ")
+    if not record:
+        return "– (there is no reduce.json)"
+    how = record.get("method", "").replace("_", " ")
     if "layer" in record:
-        how = f"condensation of layer {record['layer']} at {record['threshold']:g}"
-        return f"{how}, largest group {record['trace'][0]['largest_group']}; {fit}"
-    how = record["method"].replace("_", " ")
-    if "criteria" in record:
-        return f"{how}, the smallest that meets the criteria; {fit}"
-    return f"{how}, asked {percent(record['parameters'])} of the parameters; {fit}"
-
-
-def _size(folder: Folder, stage: int) -> list[str]:
-    result, first = folder.measured(stage), folder.measured(folder.stages[0])
-    return [shape(result["widths"]), percent(result["weights"] / first["weights"])]
-
-
-# -- the search ------------------------------------------------------------------------------------
+        how = f"condensation of layer {record['layer']} at {record['threshold']:g}, largest group "
+        how += str(record["trace"][0]["largest_group"])
+    elif "criteria" in record:
+        how += ", the smallest that meets the criteria"
+    else:
+        how += f", asked {percent(record['parameters'])} of the parameters"
+    return f"{how}; {record['compensation'].replace('_', ' ')}"
 
 
 def search_blocks(record: dict) -> list[Block]:
-    """The criteria, the attempts and the result; record: that of stage 1 in reduce.json. [] if
-    there was no search."""
+    """The criteria, the attempts and the result of a search; record: that of stage 1 in
+    reduce.json. [] if there was no search."""
     criteria = record.get("criteria", {})
     if not criteria:
         return []
-    blocks: list[Block] = [Text(_search_in_words(record))]
-    if not criteria["smallest"]:
-        said = "**No smaller network meets the criteria:** stage 1 is the network of stage 0."
-        blocks.append(Note(said, alarm=True))
-    return [*blocks, criteria_table(criteria)]
-
-
-def _search_in_words(record: dict) -> str:
-    """What was searched for, in which cases, and how the search ended."""
-    criteria = record["criteria"]
-    trace, cases = criteria["trace"], criteria["cases"]
-    limits = " and ".join(
-        f"a {CRITERIA[kind]} of {percent(limit)}" for kind, limit in criteria["limits"].items()
-    )
-    counts = [f"{len(cases[kind])} {kind}" for kind in ("ignitions", "flames") if cases[kind]]
+    limits = " and ".join(f"a {CRITERIA[k]} of {percent(v)}" for k, v in criteria["limits"].items())
+    trace, cases = criteria["trace"], {k: len(of) for k, of in criteria["cases"].items() if of}
+    counts = " and ".join(f"{count} {kind}" for kind, count in cases.items())
     passed = sum(bool(attempt["passed"]) for attempt in trace[1:])
     ended = ENDED[criteria["reason"]].format(share=percent(criteria["max_keep_ratio"]))
-    return (
-        f"The search looks for the smallest network with {limits} at most, over "
-        f"{' and '.join(counts)} drawn with seed {criteria['seed']} from the range of the "
-        "validation. These cases are not those of the validation in this report, which played no "
-        "part in the choice. Each attempt cuts the smallest network that met the criteria so far, "
-        "retrains it and computes its errors; after a failure the next cut keeps more. "
-        f"{len(trace) - 1} attempts were made, {passed} met the criteria; the smallest network has "
-        f"{record['weights_after']:,} weights. The search ended because {ended}."
+    text = Text(
+        f"The search looks for the smallest network with {limits} at most, over {counts} drawn "
+        f"with seed {criteria['seed']} from the range of the validation. The cases of the "
+        "validation in this report are others, and played no part in the choice. Each attempt cuts "
+        "the smallest network that met the criteria so far, retrains it and computes its errors; "
+        f"after a failure the next cut keeps more. Of {len(trace) - 1} attempts, {passed} met the "
+        f"criteria; the smallest network has {record['weights_after']:,} weights. The search ended "
+        f"because {ended}."
     )
-
-
-def criteria_table(criteria: dict) -> Table:
-    """Every attempt: the attempt it started from, its size, its errors, and whether it passed."""
+    said = "**No smaller network meets the criteria:** stage 1 is the network of stage 0."
+    failed = [] if criteria["smallest"] else [Note(said, alarm=True)]
     kinds = list(criteria["limits"])
-    heads = ["attempt", "from", "widths", "of stage 0"]
-    for kind in kinds:
-        heads += [
-            f"{kind.replace('_', ', ')}, right after the cut",
-            f"{kind.replace('_', ', ')}, retrained",
-        ]
-    rows = []
-    for attempt in criteria["trace"]:
-        widths = attempt["shape"].get("widths")
-        cells = [
-            str(attempt["number"]),
-            str(attempt["parent"]) if attempt["number"] else "trained",
-            shape(widths) if widths else "–",
-            percent(attempt["share"]) if widths else "–",
-        ]
-        for kind in kinds:
-            cells += [_error(attempt, when, kind) for when in ("errors_cut", "errors")]
-        verdict = "yes" if attempt["passed"] else "no"
-        noted = verdict + (f": {attempt['note']}" if attempt["note"] else "")
-        rows.append([*cells, noted, duration(attempt["seconds"])])
+    whens = "after the cut", "retrained"
+    errors = [f"{kind.replace('_', ', ')}, {when}" for kind in kinds for when in whens]
+    heads = ["attempt", "from", "widths", "of stage 0", *errors, "passed", "time"]
+    rows = [attempt_row(attempt, kinds) for attempt in trace]
     caption = "Flames are computed only with networks whose ignitions meet the criteria."
-    return Table([*heads, "passed", "time"], rows, "reduce.json", caption, left=0)
+    table = Table(heads, rows, "reduce.json", caption, left=0)
+    return [text, *failed, table]
 
 
-def _error(attempt: dict, when: str, kind: str) -> str:
-    error = (attempt[when] or {}).get(kind)
-    if error is None:
-        return "–"
-    if math.isfinite(error):
-        return percent(error)
-    return "**no flame**" if kind == "flame" else NO_IGNITION
+def attempt_row(attempt: dict, kinds: list[str]) -> list[str]:
+    """The attempt that an attempt started from, its size, its errors, and whether it passed."""
+    widths, verdict = attempt["shape"].get("widths"), "yes" if attempt["passed"] else "no"
+    errors = [
+        percent((attempt[when] or {}).get(k), infinite=NO_FLAME if k == "flame" else NO_IGNITION)
+        for k in kinds
+        for when in ("errors_cut", "errors")
+    ]
+    return [
+        str(attempt["number"]),
+        str(attempt["parent"]) if attempt["number"] else "trained",
+        shape(widths) if widths else "–",
+        percent(attempt["share"]) if widths else "–",
+        *errors,
+        f"{verdict}: {attempt['note']}" if attempt["note"] else verdict,
+        duration(attempt["seconds"]),
+    ]

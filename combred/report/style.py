@@ -1,17 +1,13 @@
 """The style of all figures: sizes, colours and ticks, and how a figure is saved."""
 
-import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from PIL import Image  # which matplotlib needs anyway
 
 STYLE = {
@@ -33,35 +29,21 @@ STYLE = {
     "legend.fontsize": 9,
 }
 WIDTH = 10.0  # inches; shown at 1000 pixels
-# Colours of Okabe & Ito, which colour-blind readers can distinguish.
-CVODE, FIRST, LAST = "#000000", "#0072B2", "#D55E00"
-BETWEEN = ("#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "osD^vP*X<>"
-DASHES = ("-", "--", ":", "-.", (0, (6, 2, 1, 2, 1, 2)))
 Look = dict[str, Any]
-REFERENCE: Look = {"color": CVODE, "lw": 2.6, "alpha": 0.85}
+BLACK = "#000000"
+REFERENCE: Look = {"color": BLACK, "lw": 2.6, "alpha": 0.85}
+# Colours of Okabe & Ito, which colour-blind readers can distinguish, and grey.
+LAST = "#D55E00"
+COLOURS = (LAST, "#0072B2", "#666666", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 
-def colour(stage: int, last: int) -> str:
-    """The colour of a stage, the same in every figure."""
-    if stage == 0:
-        return FIRST
-    return LAST if stage == last else BETWEEN[(stage - 1) % len(BETWEEN)]
-
-
-def looks(stages: Sequence[int]) -> dict[str, Look]:
-    """The lines of the reference and of stages by the names of their groups in the files: the
-    reference first and thick, the last stage on top; an earlier one dashed."""
-    last = max(stages)
-    lines = {
-        f"stage{stage}": {
-            "color": colour(stage, last),
-            "lw": 1.5,
-            "ls": "-" if stage == last else (0, (4, 2)),
-        }
-        for stage in stages
-    }
-    return {"reference": REFERENCE, **lines}
+def looks(names: Sequence[str]) -> dict[str, Look]:
+    """The lines of what is compared with the reference, by name: the last, which a page is about,
+    full and in the same colour on every page, the others dashed."""
+    look = {"lw": 1.5, "ls": (0, (4, 2))}
+    of = {k: look | {"color": c} for k, c in zip(reversed(names), cycle(COLOURS), strict=False)}
+    return {name: of[name] for name in names[:-1]} | {names[-1]: of[names[-1]] | {"ls": "-"}}
 
 
 def literal(text: str) -> str:
@@ -77,20 +59,3 @@ def save(figure: Figure, path: Path) -> None:
     canvas.draw()
     image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     image.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
-
-
-@contextmanager
-def style() -> Iterator[None]:
-    """The report's style, for as long as its figures are drawn and saved."""
-    with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]  # its stubs list every key
-        yield
-
-
-def plain_log_ticks(axes: Axes) -> None:
-    """Tick labels like 0.05 on a logarithmic axis, also if it spans less than a decade."""
-    low, high = axes.get_ylim()
-    decades = math.log10(high / low)
-    subs = (1, 2, 5) if decades > 0.7 else (1, 1.5, 2, 3, 4, 5, 6, 8)
-    axes.yaxis.set_major_locator(LogLocator(subs=subs))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:.3g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())

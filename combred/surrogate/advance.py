@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from combred.chemistry.states import Real, is_state, states_of, steps_of
+from combred.chemistry.states import Real, Rows, is_state, states_of, steps_of
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,7 @@ class StateFunction:
     function: Callable[[Tensor, Tensor], Tensor]
     device: torch.device | None = None
 
-    def advance(
-        self, T: np.ndarray, p: Real, Y: np.ndarray, dt: Real
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def advance(self, T: Rows, p: Real, Y: Rows, dt: Real) -> tuple[Rows, Rows]:
         """T (n,) [K], p [Pa], Y (n, n_species) [-] -> T (n,) [K] and Y dt [s] later; p and dt: one
         for all, or (n,). NaN of rows that are no states: a function that goes astray has failed,
         and is no error of whoever judges it. Raises ValueError for other arrays, and for a dt that

@@ -56,11 +56,7 @@ class QuasiSteadyState(nn.Module):
     below: list[float]
 
     def __init__(
-        self,
-        mechanism: Mechanism,
-        lam: float,
-        floor: float,
-        dtype: torch.dtype = torch.float32,
+        self, mechanism: Mechanism, lam: float, floor: float, dtype: torch.dtype = torch.float32
     ):
         super().__init__()
         self.lam, self.floor = lam, floor

@@ -20,6 +20,8 @@ from combred.chemistry.states import (
     HIGHEST_T,
     LOWEST_T,
     Real,
+    Rows,
+    Tolerance,
     require_tolerance,
     states_of,
     steps_of,
@@ -266,13 +268,7 @@ class Surrogate(nn.Module, Stepper):
 
     @torch.jit.ignore
     def attempt(
-        self,
-        T: np.ndarray,
-        p: Real,
-        Y: np.ndarray,
-        dt: Real,
-        tolerance: float | None = None,
-        max_steps: int = 0,
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
     ) -> Solution:
         """As `Stepper.attempt`, by the network alone, in one step: a row whose error ratio exceeds
         1 is as it was."""

@@ -1,4 +1,4 @@
-"""Validation: comparison with CVODE, acceptance criteria, timing, and storage of the results.
+"""Validation: judges with limits, times, and storage of the results.
 
 The names below are loaded at their first use: a comparison with CVODE needs no torch.
 """
@@ -6,12 +6,12 @@ The names below are loaded at their first use: a comparison with CVODE needs no 
 from combred.names import loader
 
 _HOMES = {
-    "AcceptanceCriteria": "validation.acceptance:AcceptanceCriteria",
-    "References": "validation.acceptance:References",
+    "AcceptanceCriteria": "experiments.judges:AcceptanceCriteria",
+    "References": "experiments.judges:References",
     "compare_times": "validation.timing:compare_times",
-    "draw_flames": "validation.acceptance:draw_flames",
-    "draw_ignitions": "validation.acceptance:draw_ignitions",
-    "judge": "validation.acceptance:judge",
+    "draw_flames": "experiments.judges:draw_flames",
+    "draw_ignitions": "experiments.judges:draw_ignitions",
+    "judge": "experiments.judges:judge",
     "read_runs": "experiments.storage:read_runs",
     "time_per_state": "validation.timing:time_per_state",
     "write_runs": "experiments.storage:write_runs",

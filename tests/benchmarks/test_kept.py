@@ -12,7 +12,7 @@ EVERY = {CVODE, SOLVER, NETWORK, FLOW}
 CHANGES = {
     "combred/native/source/solver/step.hpp": {SOLVER, NETWORK, FLOW},
     "combred/surrogate/library/source/network/step.hpp": {NETWORK},
-    "combred/native/solver/reactions.py": {SOLVER, NETWORK, FLOW},
+    "combred/native/solver/progress.py": {SOLVER, NETWORK, FLOW},
     "combred/surrogate/transform.py": {NETWORK},
     "combred/experiments/premixed/flame.py": {CVODE, SOLVER, NETWORK},
     "combred/chemistry/reactor.py": EVERY,

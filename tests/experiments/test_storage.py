@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 import numpy as np
 import pytest
 
-from combred.experiments import outcome as flame_outcome
+from combred.experiments import cells
 from combred.experiments.ignition.rollout import Case, Rollout
 from combred.experiments.premixed.flame import Flame
 from combred.experiments.premixed.grid import FlameCase, Profile
@@ -25,9 +25,7 @@ def burnt(seed, n, **changes):
     profile = Profile(case, 1e-6, unburnt, 2100.0, T, Y, 0.4)
     numbers = {"speed": 0.41, "displacement_speed": 0.42, "thickness": 4e-4}
     steps = (rng.random(2 * n) for _ in range(3))
-    return Flame(
-        profile, rng.random(n), *steps, **{**numbers, "outcome": flame_outcome.STEADY} | changes
-    )
+    return Flame(profile, rng.random(n), *steps, **{**numbers, "outcome": cells.STEADY} | changes)
 
 
 def stirred(seed, steps, outcome=FINISHED, **changes):
@@ -40,7 +38,7 @@ def stirred(seed, steps, outcome=FINISHED, **changes):
 
 def failed_flame():
     nan = dict.fromkeys(("speed", "displacement_speed", "thickness"), np.nan)
-    return burnt(2, 5, **nan, outcome=flame_outcome.WENT_OUT)
+    return burnt(2, 5, **nan, outcome=cells.WENT_OUT)
 
 
 def failed_reactor():

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from combred.files.records import cache_folder
-from combred.native import NativeSurrogate, builder
+from combred.native import builder
 from combred.native.builder import build
 from combred.native.compilers import find_compiler
 from combred.native.solver.generator import SOURCE
@@ -252,11 +252,6 @@ def test_a_failing_compiler_is_told(tmp_path):
     with pytest.raises(RuntimeError, match="no_such_name"):
         build({"surrogate.cpp": "int x = no_such_name;\n"}, tmp_path)
     assert not list(tmp_path.glob("*.so"))
-
-
-def test_a_library_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError, match="combred.native.compile"):
-        NativeSurrogate(tmp_path / "none.so")
 
 
 COMPILER = """#!/bin/sh

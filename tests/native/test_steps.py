@@ -112,31 +112,6 @@ def test_elements_and_enthalpy_are_conserved(compiled, mechanism, burning):
     assert np.abs(change).max() < 1e-9 * np.abs(h).max() + 1e-3  # J/kg, of some 1e6
 
 
-@pytest.fixture
-def odd(path) -> np.ndarray:
-    """States that are not valid; the last two are."""
-    states = np.tile(path.state.numpy()[30], (15, 1))
-    states[0, 0] = states[1, 1] = states[2, 5] = np.nan
-    states[3, 0] = states[4, 1] = states[5, 4] = np.inf
-    states[6, 0], states[7, 1], states[8, 5] = -5.0, -1e5, -1e-3
-    states[9, 2:] *= 1.01
-    states[10, 2:] = 0.0
-    states[11, 0] = 0.0
-    states[12, 5] = -np.inf
-    states[13, 2 + states[13, 2:].argmin()] = -1e-10
-    return states
-
-
-@pytest.mark.parametrize("tolerance", [1e-3, ANY])
-def test_states_that_are_none_are_left_as_they_were(compiled, odd, tolerance):
-    found = integrated(compiled, odd, 1e-6, tolerance)
-    assert np.isinf(found.error[:13]).all() and (found.error[13:] <= 1.0).all()
-    left = np.column_stack([found.T, found.p, found.Y])[:13]
-    assert np.array_equal(left, odd[:13], equal_nan=True) and not found.steps[:13].any()
-    alone = integrated(compiled, odd[13:], 1e-6, tolerance)
-    assert np.array_equal(alone.T, found.T[13:]) and np.array_equal(alone.Y, found.Y[13:])
-
-
 def test_too_few_steps_leave_the_state(compiled, mechanism, solver_of, burning):
     whole = integrated(compiled, burning, 1e-5, 1e-3)
     found = integrated(compiled, burning, 1e-5, 1e-3, max_steps=3)

@@ -12,8 +12,8 @@ from tiny import TINY
 
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import keys, resolve
-from combred.experiments.premixed import cases as flame_cases
 from combred.experiments.premixed import flame
+from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch
 from combred.pipeline import command as pipeline
 from combred.sampling.premixed.states import PremixedStates
@@ -75,8 +75,8 @@ FLAMES = "only=validate", "validation.flame_phi=[1.0]", "validation.flame_T=[800
 
 def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monkeypatch):
     # Coarse, one flame time long, and references that are marched once: 5 cells to a thickness.
-    monkeypatch.setattr(flame_cases, "settle", flame.burn)
-    monkeypatch.setattr(flame_cases, "MARCH", FlameMarch(cells=40, tolerance=0.05, longest=1.0))
+    monkeypatch.setattr(PremixedFlames, "settle", PremixedFlames.burn)
+    monkeypatch.setattr(flame, "MARCH", FlameMarch(cells=40, tolerance=0.05, longest=1.0))
     folder = copy / "runs/tiny"
     ignitions = (folder / "validation.h5").stat().st_mtime_ns
     status, output = call(copy, TINY, *FLAMES)
@@ -90,8 +90,10 @@ def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monk
     assert (folder / "validation.h5").stat().st_mtime_ns == ignitions  # reused
     stored = (folder / "flames.h5").stat().st_mtime_ns
     status, output = call(copy, TINY, *FLAMES)
-    assert "validation: reused" in output and "flames burn" in output
+    assert "validation: reused" in output and "flame speed" in output
     assert (folder / "flames.h5").stat().st_mtime_ns == stored
+    assert call(copy, TINY, "only=report", *FLAMES[1:])[0] == 0
+    assert (folder / "figures/flames.png").is_file()
     assert call(copy, TINY, "only=validate")[0] == 0
     numbers = json.loads((folder / "validation.json").read_text())
     assert "flame" not in numbers["stages"]["stage0"]

@@ -83,6 +83,7 @@ def test_every_record_says_where_stage_0_comes_from(finished):
     report = (folder / "report.html").read_text()
     assert f"stage 0, {MODEL}" in report and f"{MODEL}, which comes with combred" in report
     assert "training stage 0" not in report
+    assert (folder / "figures/stirred.png").is_file()
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,14 @@ import torch
 from compiled_program import ONE_STATE
 from PIL import Image
 
-from combred.experiments.stirred import cases as stirred_cases
+from combred.experiments import judges
+from combred.experiments.stirred import experiment as stirred
 from combred.native import builder, exporter
 from combred.pipeline.command import main
 from combred.pipeline.steps import export
 from combred.surrogate.advance import StateFunction
 from combred.surrogate.library import choice
-from combred.validation import acceptance, timing
+from combred.validation import timing
 
 # Two stages on premixed gas.
 TINY = (
@@ -43,7 +44,7 @@ def cheap_steps(in_process) -> Iterator[None]:
     figures, the optimisation of TorchScript (tests/surrogate/test_export.py) and of C++, precise
     times (tests/validation/test_timing.py), large stirred reactors (tests/experiments), and most of
     the ignitions of criteria. A quarter of the states is held out."""
-    few = replace(stirred_cases.CASE, particles=8, steps=12)
+    few = replace(stirred.CASE, particles=8, steps=12)
     with in_process(), torch.jit.optimized_execution(False), pytest.MonkeyPatch.context() as patch:
         patch.setattr("combred.report.pages.save", _one_pixel)
         patch.setattr(choice, "scripted", StateFunction)
@@ -52,8 +53,8 @@ def cheap_steps(in_process) -> Iterator[None]:
         patch.setattr(exporter, "build_portable", _for_this_cpu)
         patch.setattr(timing, "WARM_UP", 0)
         patch.setattr(timing, "CVODE_STATES", 8)
-        patch.setattr(stirred_cases, "CASE", few)
-        patch.setattr(acceptance, "IGNITIONS", 3)
+        patch.setattr(stirred, "CASE", few)
+        patch.setattr(judges, "IGNITIONS", 3)
         patch.setattr("combred.pipeline.steps.sample.HELD_OUT", 0.25)
         yield
 

@@ -1,148 +1,171 @@
-"""A run folder, made by combred's own writers from rollouts of a known shape; a report's page.
+"""A run folder of plain numbers, and the page of a report as its reader sees it.
 
-With CVODE T rises in a smooth step at the ignition delay, with a network in the same step some per
-cent later, or not at all.
+`make_run` writes the files of a run from relative errors; the tests of `tests/pipeline` draw the
+reports of finished runs.
 """
 
 import html
 import json
 import re
-from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
 
+import h5py
 import numpy as np
-import torch
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import REFERENCE
-from combred.config import ReductionSettings, resolve
-from combred.experiments.ignition import errors as ignition_errors
-from combred.experiments.ignition.rollout import Case, Rollout
-from combred.files.records import digest, write_json
-from combred.pipeline.stages import Stage, reduce_stage
-from combred.surrogate.card import make_card
-from combred.surrogate.export import export_torchscript
-from combred.surrogate.forms import make_surrogate
-from combred.surrogate.network import Network
-from combred.surrogate.storage import save_surrogate
-from combred.surrogate.surrogate import Surrogate
-from combred.surrogate.transform import StateTransform
+from combred.files.records import write_json
 
-DT, STEPS = 1e-6, 400
-T0 = "sampling.T0=[900,2300]"
-CASES = [Case(T0, 101325.0, phi) for T0 in (1500.0, 1700.0) for phi in (0.6, 1.4)]
+DT, ATM = 1e-6, 101325.0
+CASES = [(T0, ATM, phi) for T0 in (1500.0, 1700.0) for phi in (0.6, 1.4)]
 FUELS = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
-AIR = "O2:1, N2:3.76"
-# Of a network of the state alone, trained on premixed gas.
-ATM = 101325.0
-SETTINGS = ["network.kinetics=false", "sampling.sampler=premixed", "sampling.dt=[1e-6,1e-6]"]
 TIMES = {"CVODE rtol 1e-08 atol 1e-16": 6e-4, "CVODE rtol 1e-06 atol 1e-10": 2e-4}
 THREE = [[0.02, 0.01, -0.03, 0.005], [0.04, 0.01, -0.05, 0.01], [0.06, -0.02, 0.10, 0.015]]
+WIDTHS = [[23, 24, 12, 23], [23, 12, 12, 23], [23, 6, 12, 23]]
+SETTINGS = {
+    "seed": 0, "profile": "default", "network": {"kinetics": False},
+    "sampling": {"sampler": "premixed", "ignitions": 1200, "T0": [900.0, 2300.0],
+                 "phi": [0.25, 4.0], "p": [0.3 * ATM, 60 * ATM], "dt": [DT, DT]},
+}  # fmt: skip
+CARD = {
+    "dt": [DT, DT], "network": {"kinetics": False}, "tolerance": 0.01, "versions": {"torch": "2"},
+    "training": {"command": "python -m combred.pipeline"},
+    "range": {"T": [300.0, 2500.0], "p": [ATM, ATM], "Y": {"CO": [0.0, 0.1]}},
+}  # fmt: skip
 
 
-def rollout(mechanism: Mechanism, case: Case, lateness: float) -> Rollout:
-    """From the mixture to its burnt state in a smooth step; lateness NaN: it stays unburnt."""
-    gas = mechanism.solution()
-    unburnt = mechanism.mixture(FUELS[mechanism.name], AIR, case.phi)
-    gas.TPY = case.T0, case.p, unburnt
-    gas.equilibrate("HP")
-    t = np.arange(STEPS + 1) * DT
-    delay = 150e-6 * 1700.0 / case.T0 * (1.0 + lateness)
-    burnt = 0.0 * t if np.isnan(delay) else 0.5 * (1 + np.tanh((t - delay) / 8e-6))
-    Y = unburnt + burnt[:, None] * (gas.Y - unburnt)
-    for name in {"CO", "OH"} & set(mechanism.species_names):  # they have peaks, CO the larger one
-        Y[:, mechanism.index(name)] += (0.1 if name == "CO" else 0.01) * burnt * (1.0 - burnt)
-    return Rollout(case, t, case.T0 + burnt * (gas.T - case.T0), Y)
+def summary(errors: list[float]) -> dict[str, float]:
+    """Median and worst, with a failed case, NaN, as infinite."""
+    sizes = np.where(np.isfinite(errors), np.abs(errors), np.inf)
+    return {"median": float(np.median(sizes)), "worst": float(sizes.max())}
 
 
-def parent(mechanism: Mechanism, hidden: list[int]) -> Surrogate:
-    """A network whose first hidden layer has pairs of units that point nearly the same way."""
-    n = 2 + mechanism.n_species
-    torch.manual_seed(0)
-    network = Network([n, *hidden, n])
-    half = hidden[0] // 2
-    with torch.no_grad():
-        first = network.layers[0]
-        first.weight[half : 2 * half] = 2.0 * first.weight[:half]
-        first.bias[half : 2 * half] = 2.0 * first.bias[:half]
-        first.weight += 1e-4 * torch.randn_like(first.weight)
-    transform = StateTransform(mechanism.n_species, 0.1, 1e-13, 1 / 3)
-    transform.dt_range.fill_(DT)
-    return make_surrogate(mechanism, transform, network)
+def ignition_rows(lateness: list[float], cases: list[tuple] = CASES) -> list[dict]:
+    """The rows of ignitions; lateness: the relative error of each delay, NaN: no ignition."""
+    return [
+        {"case": f"{T0:.0f} K, phi {phi:g}, {p / ATM:g} atm", "T0": T0, "p": p, "phi": phi,
+         "ignited": bool(np.isfinite(late)), "reference_delay": 0.3 / T0, "burnt_T_error": 3.0,
+         "delay": 0.3 / T0 * (1 + late), "delay_error": abs(late)}
+        for (T0, p, phi), late in zip(cases, lateness, strict=True)
+    ]  # fmt: skip
+
+
+def flame_rows(errors: list[float]) -> list[dict]:
+    """The rows of flames at phi 0.6, 0.8, ...; errors: of the speeds, NaN: went out."""
+    return [
+        {"case": f"300 K, phi {0.6 + 0.2 * i:g}, 1 atm",
+         "outcome": "steady" if np.isfinite(e) else "went out", "speed": 0.4 * (1 + e),
+         "reference_speed": 0.4, "reference_thickness": 4e-4, "speed_error": abs(e),
+         "thickness_error": abs(e), "profile_T_error": 1e3 * abs(e), "peak_errors": {"CO": abs(e)}}
+        for i, e in enumerate(errors)
+    ]  # fmt: skip
+
+
+def stirred_rows(errors: list[float]) -> list[dict]:
+    """The rows of stirred reactors at 1, 2, ... atm; errors: NaN: became not finite."""
+    return [
+        {"case": f"{i} atm", "outcome": "finished" if np.isfinite(e) else "not finite",
+         "errors": {name: {"largest": np.nan_to_num(e, nan=np.inf), "mean": 0.5 * e}
+                    for name in ("T", "CO")}}
+        for i, e in enumerate(errors, start=1)
+    ]  # fmt: skip
 
 
 def make_run(
     folder: Path,
     mechanism: Mechanism,
     lateness: list[list[float]],
-    cases: list[Case] = CASES,
-    hidden: tuple[int, ...] = (24, 12),
-    export: bool = False,
+    cases: list[tuple] = CASES,
+    whole: bool = True,
 ) -> Path:
-    """A whole run folder; `lateness`: of each stage, the relative delay error in each case."""
+    """A run folder; `lateness`: of each stage, the relative delay error in each case. whole: with
+    the records of sampling, training, reductions and the export."""
     folder.mkdir(parents=True, exist_ok=True)
-    surrogate = parent(mechanism, list(hidden))
-    asked = [f"stage={len(lateness) - 1}", f"mechanism={mechanism.name}", T0, *SETTINGS]
-    settings = resolve(asked)
-    inputs = {"validation": asdict(settings.validation), "chemistry": REFERENCE._asdict()}
-    inputs |= {"dt": DT, "fuel": FUELS[mechanism.name], "oxidizer": AIR}
-    groups = {"reference": [rollout(mechanism, case, 0.0) for case in cases]}
-    results, networks, records = {}, {}, []
-    for stage, late in enumerate(lateness):
-        name, weights = f"stage{stage}", folder / f"stage{stage}.safetensors"
-        if stage:
-            x = torch.randn(64, 2 + mechanism.n_species)
-            reduction = ReductionSettings()
-            step = Stage(stage, 1, 0.999 if stage == 1 else 0.4 / stage)
-            with torch.no_grad():
-                surrogate.network, record = reduce_stage(
-                    surrogate.network, step, reduction, x, surrogate.network.n_weights
-                )
-            records.append(record | {"retraining": {"validation": 0.055, "seconds": 30.0}})
-        save_surrogate(weights, surrogate, mechanism)
-        pairs = zip(cases, late, strict=True)
-        groups[name] = [rollout(mechanism, case, error) for case, error in pairs]
-        results[name] = ignition_errors.compare(mechanism, groups[name], groups["reference"])
-        network = surrogate.network
-        results[name] |= {"weights": network.n_weights, "widths": network.widths}
-        networks[name] = digest(weights)
-    groups["solver"] = [rollout(mechanism, case, 1e-4) for case in cases]
-    solver = ignition_errors.compare(mechanism, groups["solver"], groups["reference"])
-    medians = (
-        TIMES
-        | {"solver, tolerance 0.01": 2e-6}
-        | {f"stage {i}": 1e-5 / (1 + i) for i in range(len(lateness))}
-    )
-    spread = {k: {"median": v, "fastest": 0.9 * v, "slowest": 1.5 * v} for k, v in medians.items()}
-    timing = {"machine": "a processor, 2 cores", "batch": 4096, "times": spread}
-    timing["states"] = "states of a test"
-    timing["solved"] = {f"stage {i}": 0.25 for i in range(len(lateness))}
-    numbers = {"inputs": inputs, "networks": networks, "solver": solver, "stages": results}
-    write_json(folder / "validation.json", {**numbers, "timing": timing})
-    write_json(folder / "settings.json", asdict(settings))
-    write_json(folder / "train.json", {"validation": 0.05, "seconds": 90.0, "precision": "bf16"})
-    counts = {"rows": 1200, "failed_rows": 3, "rows_per_sampler": {"ignition": 1200}}
-    write_json(folder / "sample.json", {"seconds": 12.0, "lost_trajectories": [], **counts})
-    if records:
-        write_json(folder / "reduce.json", {"stages": records})
-    if export:
-        card = make_card(surrogate, mechanism, {}, {})
-        states = np.array([[case.T0, case.p, *groups["reference"][0].Y[0]] for case in cases])
-        numbers = export_torchscript(folder / "surrogate.pt", surrogate, card, states)
-        write_json(folder / "export.json", {"stage": len(lateness) - 1, **numbers})
+    results, names = {}, [f"stage{i}" for i in range(len(lateness))]
+    for name, late in zip(["solver", *names], [[1e-4] * len(cases), *lateness], strict=True):
+        rows = ignition_rows(late, cases)
+        worst = int(np.argmax(np.nan_to_num(np.abs(late), nan=np.inf)))
+        results[name] = {
+            "cases": rows, "delay_error": summary(late), "burnt_T_error": {"worst": 3.0},
+            "worst_case": rows[worst]["case"],
+        }  # fmt: skip
+    for name, widths in zip(names, WIDTHS, strict=False):
+        weights = sum((n + 1) * m for n, m in zip(widths, widths[1:], strict=False))
+        results[name] |= {"widths": widths, "weights": weights}
+    times = TIMES | {"solver, tolerance 0.01": 2e-6}
+    times |= {f"stage {i}": 1e-5 / (1 + i) for i in range(len(lateness))}
+    chemistry = {"rtol": 1e-9, "atol": 1e-18}
+    fuel = FUELS[mechanism.name]
+    write_json(folder / "validation.json", {
+        "inputs": {"dt": DT, "fuel": fuel, "oxidizer": "O2:1, N2:3.76", "chemistry": chemistry},
+        "solver": results.pop("solver"), "stages": results,
+        "timing": {"machine": "a processor", "batch": 4096, "states": "states of a test",
+                   "times": {name: {"median": value} for name, value in times.items()},
+                   "solved": {f"stage {i}": 0.25 for i in range(len(lateness))}},
+    })  # fmt: skip
+    if whole:
+        cut = {"layer": 1, "threshold": 0.9, "trace": [{"largest_group": 2}], "output_error": 0.01,
+               "compensation": "least_squares", "retraining": {"seconds": 30.0}}  # fmt: skip
+        stages = [cut | {"stage": i} for i in range(1, len(lateness))]
+        counts = {"rows": 1200, "failed_rows": 3, "rows_per_sampler": {"ignition": 1200}}
+        for name, record in {
+            "settings": SETTINGS, "sample": {"seconds": 12.0, **counts}, "surrogate": CARD,
+            "train": {"seconds": 90.0}, "reduce": {"stages": stages},
+            "export": {"stage": len(lateness) - 1},
+        }.items():  # fmt: skip
+            write_json(folder / f"{name}.json", record)
     return folder
 
 
-class Page(HTMLParser):
-    """A page's tags with their attributes, and its tables as rows of words."""
+def change(folder: Path, **changes) -> dict:
+    """Change keys of validation.json; the numbers."""
+    numbers = json.loads((folder / "validation.json").read_text()) | changes
+    write_json(folder / "validation.json", numbers)
+    return numbers
 
-    def __init__(self, text: str):
+
+def plant_runs(folder: Path, mechanism: Mechanism, kind: str, errors: list[list[float]]) -> None:
+    """Flames or stirred reactors ("flame", "stirred") in a run folder, with their curves; errors:
+    of the solver and of each stage, those of each case."""
+    numbers = change(folder, reference_difference={"flames": 2e-6, "stirred": 2e-6})
+    case = {"particles": 40, "dt": 1e-5, "residence": 2e-3, "mixing": 1e-4}
+    numbers[f"{kind}_inputs"] = {"cases": [case] * len(errors[0])}
+    results = {"solver": numbers["solver"], **numbers["stages"]}
+    for result, its in zip(results.values(), errors, strict=True):
+        rows = {"cases": flame_rows(its), "speed_error": summary(its)}
+        result[kind] = rows if kind == "flame" else stirred_rows(its)
+    write_json(folder / "validation.json", numbers)
+    x = np.linspace(0.0, 4e-3, 9)
+    T = np.linspace(300.0, 2300.0, 9)
+    Y = np.tile(x[:, None], (1, mechanism.n_species))
+    with h5py.File(folder / f"{kind if kind == 'stirred' else 'flames'}.h5", "w") as file:
+        file.attrs["inputs"] = json.dumps({"cases": numbers[f"{kind}_inputs"]})
+        file.attrs["species"] = list(mechanism.species_names)
+        for name, its in zip(
+            ["reference", *results], [[0.0] * len(errors[0]), *errors], strict=True
+        ):
+            for i, error in enumerate(its):
+                run = file.create_group(f"{name}/{i:03d}")
+                run["t" if kind == "stirred" else "x"] = x
+                of = run if kind == "stirred" else run.create_group("profile")
+                of["T"], of["Y"] = T * (1 + error), Y
+                if kind == "flame":
+                    of.attrs["burnt_T"] = 2300.0
+                    of.create_group("case").attrs["T"] = 300.0
+
+
+class Page(HTMLParser):
+    """A page's tags with their attributes, its tables as rows of words, and its text without
+    tags."""
+
+    def __init__(self, path: Path):
         super().__init__()
         self.tags: list[tuple[str, dict]] = []
         self.tables: list[list[list[str]]] = []
-        self.inside = False
-        self.feed(text)
+        self.inside, self.source = False, path.read_text(encoding="utf-8")
+        self.feed(self.source)
+        plain = re.sub("<[^>]+>", "", re.sub(r'base64,[^"]*', "", self.source))
+        self.text = re.sub(r"\s+", " ", html.unescape(plain).replace("\u00a0", " "))
 
     def handle_starttag(self, tag, attributes):
         self.tags.append((tag, dict(attributes)))
@@ -159,7 +182,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         if self.inside:
-            self.tables[-1][-1][-1] += data
+            self.tables[-1][-1][-1] += data.replace("\u00a0", " ")
 
     def all(self, tag: str) -> list[dict]:
         return [attributes for name, attributes in self.tags if name == tag]
@@ -168,26 +191,11 @@ class Page(HTMLParser):
         """The cells beside a row's head, in the first table that has it."""
         return next(r[1:] for table in self.tables for r in table if r and r[0] == name)
 
-
-def text_of(folder: Path) -> str:
-    """The text of a page without its pictures, with plain spaces and without tags."""
-    page = re.sub(r'base64,[^"]*', "", (folder / "report.html").read_text(encoding="utf-8"))
-    plain = html.unescape(re.sub("<[^>]+>", "", page)).replace("\u00a0", " ")
-    return re.sub(r"\s+", " ", plain)
-
-
-def read_page(folder: Path) -> Page:
-    return Page((folder / "report.html").read_text(encoding="utf-8"))
+    def table(self, head: str) -> list[list[str]]:
+        """The table with a column."""
+        return next(table for table in self.tables if head in table[0])
 
 
 def number(cell: str) -> float:
     """A written number: 6.31 %, +2.0 %, 1,616, 8.07 µs."""
-    return float(cell.replace("−", "-").replace(",", "").split("\u00a0")[0])
-
-
-def numbers_of(folder: Path, stage: int) -> dict:
-    return json.loads((folder / "validation.json").read_text())["stages"][f"stage{stage}"]
-
-
-def numbers_of_solver(folder: Path) -> dict:
-    return json.loads((folder / "validation.json").read_text())["solver"]
+    return float(cell.replace("−", "-").replace(",", "").split(" ")[0])

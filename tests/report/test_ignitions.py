@@ -1,47 +1,74 @@
-"""Ignitions: the table of cases, and the figure of delays."""
+"""Ignitions on every page: the tables of errors, and the figure of delays."""
 
+import numpy as np
 import pytest
-from run_folder import ATM, make_run, number, numbers_of, numbers_of_solver, read_page
+from run_folder import ATM, ignition_rows, number
 
-from combred.experiments.ignition.rollout import Case
-from combred.report.folder import Folder
-from combred.report.ignitions import cases_in_words, draw_delays
+from combred.report.ignitions import SHOWN, case_table, draw_delays, error_table, ignition_section
 
-
-def test_case_table_is_validation_json(whole):
-    heads, *rows = next(t for t in read_page(whole).tables if t[0][0] == "case")
-    assert heads[2:5] == ["solver", "stage 0", "stage 2"]
-    cases = numbers_of(whole, 2)["cases"]
-    others = [of["cases"] for of in (numbers_of_solver(whole), numbers_of(whole, 0))]
-    for cells, case, solver, first in zip(rows, cases, *others, strict=True):
-        assert cells[0] == case["case"]
-        assert float(cells[1]) == pytest.approx(1e3 * case["reference_delay"], rel=1e-3)
-        for cell, row in zip(cells[2:5], (solver, first, case), strict=True):
-            late = 100 * (row["delay"] / row["reference_delay"] - 1)
-            assert number(cell) == pytest.approx(late, abs=0.051)
-        assert number(cells[5]) == pytest.approx(case["burnt_T_error"], abs=0.051)
+LATE = {
+    "solver": [1e-4] * 4,
+    "stage 0": [0.02, 0.01, -0.03, 0.005],
+    "stage 2": [0.06, -0.02, 0.1, np.nan],
+}
+RESULTS = {name: ignition_rows(late) for name, late in LATE.items()}
 
 
-def test_pressures_are_told_in_atmospheres(tmp_path, drm19, rendered):
-    cases = [Case(1700.0, p, 1.0) for p in (30398.0, ATM, 20 * ATM)]
-    folder = Folder(make_run(tmp_path / "run", drm19, [[0.01, 0.02, 0.03]], cases), drm19)
-    assert cases_in_words(folder).replace("\u00a0", " ").endswith("p 0.3, 1 and 20 atm")
-    names = [line.get_label() for line in draw_delays(folder).axes[0].lines]
-    assert {"CVODE, 0.3 atm", "CVODE, 1 atm", "CVODE, 20 atm"} <= set(names)
+def plain(cells):
+    return [cell.replace("\u00a0", " ") for cell in cells]
 
 
-def test_the_figure_of_delays_has_a_line_for_each_error_and_no_longer_legend(whole, drm19):
-    left, right = draw_delays(Folder(whole, drm19)).axes
-    shown = [name for name in left.get_legend_handles_labels()[1]]
-    assert shown == ["CVODE, 1 atm", "stage 2, phi 0.6", "stage 2, phi 1.4"]
-    assert [line.get_label() for line in right.lines] == ["solver", "stage 0", "stage 2"]
-    for line, stage in zip(right.lines[1:], (0, 2), strict=True):
-        errors = [100 * row["delay_error"] for row in numbers_of(whole, stage)["cases"]]
-        assert list(line.get_xdata()) == pytest.approx(errors)
+def test_every_case_has_its_errors_with_their_signs():
+    table = case_table(RESULTS, "a.json")
+    assert table.columns[:-1] == ["case", "delay, CVODE [ms]", *RESULTS]
+    for i, row in enumerate(map(plain, table.rows)):
+        assert row[0] == RESULTS["solver"][i]["case"]
+        assert float(row[1]) == pytest.approx(
+            1e3 * RESULTS["solver"][i]["reference_delay"], rel=1e-3
+        )
+        for cell, late in zip(row[2:], [late[i] for late in LATE.values()], strict=False):
+            if np.isfinite(late):
+                assert number(cell) == pytest.approx(100 * late, abs=0.051)
+            else:
+                assert cell == "**no ignition**"
+        assert row[5] == "3.00 K"
 
 
-def test_a_case_that_does_not_ignite_is_a_cross_at_the_edge(single, h2o2):
-    right = draw_delays(Folder(single, h2o2)).axes[1]
+def test_the_cases_with_the_largest_errors_are_told_of_many():
+    late = np.linspace(1e-3, 1e-2, SHOWN + 6)
+    rows = ignition_rows(list(late), [(1500.0, ATM, 1.0)] * len(late))
+    table = case_table({"solver": rows}, "a.json")
+    found = [number(plain(row)[2]) for row in table.rows]
+    assert (
+        found == pytest.approx(100 * late[6:], abs=0.006) and f"The {SHOWN} cases" in table.caption
+    )
+
+
+@pytest.mark.parametrize("key", ["p", "dt"])
+def test_mean_and_worst_error_of_every_group(key):
+    """Cases are grouped by pressure, or by time step where there are several."""
+    rows = [row | ({"dt": 1e-6 * (1 + i % 2)} if key == "dt" else {"p": ATM * (1 + i % 2)})
+            for i, row in enumerate(RESULTS["stage 2"])]  # fmt: skip
+    table = error_table({"stage 2": rows}, "a.json")
+    names = ["dt 1e-06 s", "dt 2e-06 s"] if key == "dt" else ["1 atm", "2 atm"]
+    assert [plain(row) for row in table.rows] == [
+        [names[0], "2", "8.00 %", "10.0 %"],
+        [names[1], "2", "**no ignition**", "**no ignition**"],
+    ]
+
+
+def test_the_figure_has_a_line_for_each_curve_and_a_cross_for_what_does_not_ignite():
+    left, right = draw_delays(RESULTS).axes
+    curves = [line for line in left.lines if line.get_color() == "#000000"]
+    assert [(len(line.get_xdata()), line.get_linestyle()) for line in curves] == [(2, "-")] * 2
+    assert left.get_legend_handles_labels()[1] == ["1 atm"]
+    assert right.get_legend_handles_labels()[1] == list(RESULTS)
+    for line, late in zip(right.lines, LATE.values(), strict=False):
+        sizes = [100 * abs(e) for e in late if np.isfinite(e)]
+        assert list(line.get_ydata()) == pytest.approx(sizes)
     crosses = [line for line in right.lines if line.get_marker() == "X"]
-    assert [list(line.get_ydata()) for line in crosses] == [[1]]
-    assert crosses[0].get_xdata()[0] == right.get_xlim()[1]
+    assert [list(line.get_xdata()) for line in crosses] == [[1000 / 1700.0]]
+
+
+def test_no_ignitions_are_told():
+    assert ignition_section("", {}, "a.json").blocks[1].body == "No ignition was compared."

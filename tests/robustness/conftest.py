@@ -30,7 +30,7 @@ def quick(in_process):
         mock.patch("combred.surrogate.export.largest_difference", lambda *_: 0.0),
         mock.patch("combred.pipeline.steps.validate.print_validation"),
         mock.patch("combred.validation.timing.compare_times", lambda *_, **__: TIMES),
-        mock.patch("combred.pipeline.steps.cases.fastest", StateFunction),
+        mock.patch("combred.pipeline.steps.validate.fastest", StateFunction),
         mock.patch("combred.surrogate.library.generator.MOST_WEIGHTS", 0),
     ):
         yield

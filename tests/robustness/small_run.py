@@ -151,8 +151,8 @@ STOPS = {
         ("stage1.safetensors", "stage2.safetensors", "stage1.jsonl", "stage2.jsonl"),
     ),
     "validation": Stop(
-        "combred.experiments.ignition.cases.follow", 2, ("validation.*",), "validate",
-        ("validation.h5",), ("validation.h5", "validation.json"),
+        "combred.experiments.ignition.experiment.Ignitions.follow", 2, ("validation.*",),
+        "validate", ("validation.h5",), ("validation.h5", "validation.json"),
     ),
     "export": Stop(
         "combred.surrogate.export.write_json", 1, ("surrogate.*", "export.json"), "export",

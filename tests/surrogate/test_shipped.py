@@ -12,9 +12,8 @@ import combred
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import load_mechanism
 from combred.config import ValidationSettings
-from combred.experiments.ignition import cases as ignition_cases
 from combred.experiments.ignition.delay import ignition_delay
-from combred.processes.workers import Processes
+from combred.experiments.ignition.experiment import Ignitions
 from combred.surrogate import shipped
 from combred.surrogate.advance import StateFunction
 from combred.surrogate.correction import make_transform
@@ -64,16 +63,18 @@ def test_a_changed_card_is_refused(tmp_path, monkeypatch, damage):
 
 @pytest.fixture(scope="module")
 def hot_ignition(drm19, in_process):
-    """An ignition of methane at 1800 K, by CVODE."""
+    """An ignition of methane at 1800 K, and CVODE's rollout of it."""
     case = ValidationSettings(T0=[1800.0], phi=[1.0], p=[101325.0], burnt_time=1e-5)
+    ignitions = Ignitions.of(drm19, Mixture("CH4:1", "O2:1, N2:3.76"), case)
     with in_process():
-        return ignition_cases.reference(drm19, case, Mixture("CH4:1", "O2:1, N2:3.76"), Processes())
+        return ignitions, ignitions.reference()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_has_the_ignition_delay_of_cvode(name, hot_ignition, drm19):
-    network, reference = StateFunction(combred.load(name)), hot_ignition[0]  # whatever its error
-    found = ignition_cases.follow(network, 1e-6, hot_ignition)[0]
+    ignitions, (reference,) = hot_ignition
+    network = StateFunction(combred.load(name))  # whatever its error
+    found = ignitions.follow(network, [reference])[0]
     delays = [ignition_delay(drm19, one, reference.T[-1]) for one in (found, reference)]
     # A fast case, far from the worst of any card; some tenths of a percent were measured.
     assert delays[0] == pytest.approx(delays[1], rel=0.05)

@@ -2,11 +2,8 @@
 
 Takes a `CounterflowProfile` (`combred.experiments.counterflow.grid`), which starts from Cantera's
 flame, and an `Advance`; gives a `CounterflowFlame`, marched in time until it is steady or extinct.
-The references are marched in the same way with CVODE. `combred.experiments.counterflow.errors`
-compares.
 
-Transport and chemistry are split after Strang: half a step dt of convection and diffusion, a step
-of chemistry in every cell, half a step of convection and diffusion.
+Transport and chemistry are split after Strang (`combred.experiments.cells`).
 """
 
 from collections.abc import Callable
@@ -17,6 +14,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.stepper import Advance
 from combred.config.fields import require
+from combred.experiments.cells import STEADY, UNSTEADY, WENT_OUT
 from combred.experiments.counterflow.cantera_flame import (
     COARSE,
     FINE,
@@ -24,7 +22,6 @@ from combred.experiments.counterflow.cantera_flame import (
     solve_counterflow,
 )
 from combred.experiments.counterflow.grid import CounterflowGrid, CounterflowProfile, profile_of
-from combred.experiments.outcome import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
 from combred.processes.threads import one_thread
 
 INTERVAL = 0.25  # inverse strain rates of the inlets between two judgements
@@ -63,7 +60,7 @@ class CounterflowFlame:
 
     x (n,) [m]: centres of the cells of `profile`, from the stagnation plane on; t (steps,) [s];
     peak_T (steps,) [K]: the highest temperature after the chemistry of each step; outcome: STEADY,
-    UNSTEADY, WENT_OUT or NOT_FINITE of `combred.experiments.outcome`.
+    UNSTEADY, WENT_OUT or NOT_FINITE of `combred.experiments.cells`.
     """
 
     profile: CounterflowProfile
@@ -116,28 +113,21 @@ def burn(
     limit = max(round(how.longest / INTERVAL), 1) * every
     hottest = float(begin.stream_T.max())
     extinct_T = hottest + OUT * (float(begin.T.max()) - hottest)
-    peaks, outcome, judged = [], UNSTEADY, begin.T
-    while len(peaks) < limit and outcome == UNSTEADY:
-        try:
-            # The half step of transport that ends a step is merged with the first of the next.
-            grid.transport(dt if peaks else 0.5 * dt)
-            grid.react(solver, dt)
-        except FloatingPointError:
-            outcome = NOT_FINITE
-            break
+    peaks, last = [], begin.T
+
+    def judged(step: int, _: np.ndarray) -> str:
+        nonlocal last
         peaks.append(float(grid.T.max()))
         if peaks[-1] < extinct_T:
-            outcome = WENT_OUT
-        elif len(peaks) % every == 0:
-            if (
-                abs(grid.T.max() - judged.max()) < how.tolerance
-                and np.abs(grid.T - judged).max() < 3 * how.tolerance
-            ):
-                outcome = STEADY
-            judged = grid.T.copy()
-            on_progress(len(peaks), limit)
-    if outcome != NOT_FINITE:
-        grid.transport(0.5 * dt)
+            return WENT_OUT
+        if step % every:
+            return UNSTEADY
+        peak, profile = abs(grid.T.max() - last.max()), np.abs(grid.T - last).max()
+        last = grid.T.copy()
+        on_progress(step, limit)
+        return STEADY if peak < how.tolerance and profile < 3 * how.tolerance else UNSTEADY
+
+    outcome = grid.march(solver, dt, limit, judged)
     profile = replace(begin, T=grid.T, Y=grid.Y)
     t = dt * np.arange(1, len(peaks) + 1)
     return CounterflowFlame(profile, grid.x, t, np.array(peaks), outcome)

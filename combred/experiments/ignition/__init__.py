@@ -1,1 +1,1 @@
-"""Ignitions judged: delays and their errors."""
+"""Ignitions: reactors at constant pressure, marched with any `Advance`."""

@@ -2,16 +2,27 @@
 
 A rollout may take a dozen steps to ignite, and its T then jumps from step to step by hundreds of
 kelvin. Interpolation between the steps makes an error of .2 % one of .03 to 1 %. So CVODE continues
-the rollout from the last state before half the rise.
+the rollout from the last state before half the rise. `IgnitionDelays` are ignitions that are
+compared by their delay alone, for which no state has to be stored.
 """
+
+import contextlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import FIRST, IntegrationError, Reactor
-from combred.experiments.ignition.rollout import Rollout
+from combred.chemistry.stepper import Advance
+from combred.experiments.experiment import ALONE, Experiment, OnProgress, silent
+from combred.experiments.ignition.rollout import Rollout, advance_until, mixtures
+from combred.processes.workers import Processes
 
-RTOL, ATOL = 1e-8, 1e-16  # of CVODE
+RTOL, ATOL = 1e-8, 1e-16  # of CVODE, of a rollout
+STRICT = 1e-9, 1e-18  # of delays alone
 
 
 def ignition_delay(mechanism: Mechanism, rollout: Rollout, burnt_T: float) -> float:
@@ -52,3 +63,71 @@ def time_to(
         if t[-2] <= found <= t[-1]:
             return min(found, longest)
     return min(float(np.interp(wanted, rising[-2:], t[-2:])), longest)
+
+
+# -- delays alone ----------------------------------------------------------------------------------
+
+
+class Beginnings(NamedTuple):
+    """The beginnings of n ignitions: T (n,) [K], p (n,) [Pa], Y (n, n_species); half (n,) [K]: the
+    mean of T and of that at equilibrium, NaN where Cantera finds none."""
+
+    T: np.ndarray
+    p: np.ndarray
+    Y: np.ndarray
+    half: np.ndarray
+
+
+@dataclass(frozen=True)
+class IgnitionDelays(Experiment[float]):
+    """Delays [s] of the `Case`s, at half the rise of T to equilibrium, in at most `longest` steps
+    dt [s]; one that is longer or cannot be computed is NaN for CVODE, infinite for another
+    `Advance`."""
+
+    dt: float
+    longest: int
+
+    name: ClassVar = "ignition delays"
+    kind: ClassVar = float
+
+    @cached_property
+    def beginnings(self) -> Beginnings:
+        """The beginnings of the cases."""
+        T, p = np.array([case.T0 for case in self.cases]), np.array([c.p for c in self.cases])
+        Y = mixtures(self.mechanism, self.cases, self.mixture.fuel, self.mixture.oxidizer)
+        burnt, _ = equilibrium(self.mechanism.solution(transport=False), T, p, Y)
+        return Beginnings(T, p, Y, 0.5 * (T + burnt))
+
+    def reference(self, processes: Processes = ALONE) -> list[float]:
+        """CVODE's delays [s], computed in this process."""
+        reactor, exact = Reactor(self.mechanism, *STRICT), [np.nan] * len(self.cases)
+        for i, (T, p, Y, half) in enumerate(zip(*self.beginnings, strict=True)):
+            with contextlib.suppress(IntegrationError):
+                exact[i] = time_to(reactor, T, p, Y, half, self.longest * self.dt)
+            processes.on_progress(i + 1, len(self.cases))
+        return exact
+
+    def follow(
+        self, advance: Advance, references: list[float], on_progress: OnProgress = silent
+    ) -> list[float]:
+        """The delays [s] of `advance`; infinite, too, where the reference is NaN."""
+        T, p, Y, half = self.beginnings
+        reactor, delays = Reactor(self.mechanism, *STRICT), np.full(len(T), np.inf)
+
+        def visit(step: int, live: np.ndarray, before: tuple, now: tuple) -> np.ndarray:
+            passed = now[0] > half[live]
+            for row in np.flatnonzero(passed):
+                i, rest = live[row], self.dt
+                with contextlib.suppress(IntegrationError):
+                    state = before[0][row], p[i], before[1][row]
+                    rest = time_to(reactor, *state, half[i], self.dt)
+                delays[i] = (step - 1) * self.dt + rest
+            on_progress(step, self.longest)
+            return ~passed & np.isfinite(now[0]) & (step < self.longest)
+
+        advance_until(advance, self.dt, (T, p, Y), np.flatnonzero(np.isfinite(references)), visit)
+        return delays.tolist()
+
+    def compare(self, found: list[float], references: list[float]) -> list[float]:
+        """The relative error of each delay, with its sign."""
+        return [delay / reference - 1.0 for delay, reference in zip(found, references, strict=True)]

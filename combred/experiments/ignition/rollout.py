@@ -44,6 +44,29 @@ class Rollout:
     Y: np.ndarray
 
 
+def advance_until(
+    solver: Advance,
+    dt: float,
+    begin: tuple[np.ndarray, np.ndarray, np.ndarray],
+    live: np.ndarray,
+    visit: Callable[..., np.ndarray],
+) -> None:
+    """Advance those of the states begin = T (n,) [K], p (n,) [Pa], Y (n, n_species) whose indices
+    are `live`, in one batch and in steps of dt [s], until none is left.
+
+    visit(step, live, before, now): step, from 1; live (m,): indices of the states in the batch;
+    before, now: their T (m,) and Y (m, n_species) before and after the step, NaN where the solver
+    fails; returns which of them are kept, bool (m,).
+    """
+    T, p, Y = begin[0][live], begin[1], begin[2][live]
+    step = 0
+    while len(live):
+        step += 1
+        now = advance_each(solver, T, p[live], Y, dt)
+        keep = visit(step, live, (T, Y), now)
+        live, T, Y = live[keep], now[0][keep], now[1][keep]
+
+
 def march(
     solver: Advance,
     dt: float,
@@ -62,19 +85,17 @@ def march(
     Y = [np.full((n + 1, Y0.shape[1]), np.nan) for n in steps]
     for i, case in enumerate(todo):
         T[i][0], Y[i][0] = case.T0, Y0[i]
-    p = np.array([case.p for case in todo])
-    live = np.arange(len(todo))
-    now_T, now_Y = np.array([case.T0 for case in todo]), Y0.copy()
-    longest = max(steps)
-    for step in range(1, longest + 1):
-        keep = np.array([step <= steps[i] for i in live])
-        if not keep.all():
-            live, now_T, now_Y = live[keep], now_T[keep], now_Y[keep]
-        now_T, now_Y = advance_each(solver, now_T, p[live], now_Y, dt)
+    of_case, longest = np.array(steps), max(steps)
+
+    def visit(step: int, live: np.ndarray, _: tuple, now: tuple) -> np.ndarray:
         for row, index in enumerate(live):
-            T[index][step], Y[index][step] = now_T[row], now_Y[row]
+            T[index][step], Y[index][step] = now[0][row], now[1][row]
         if step % 100 == 0 or step == longest:
             on_progress(step, longest)
+        return step < of_case[live]
+
+    begin = np.array([case.T0 for case in todo]), np.array([case.p for case in todo]), Y0
+    advance_until(solver, dt, begin, np.flatnonzero(of_case), visit)
     times = [np.arange(n + 1) * dt for n in steps]
     return [Rollout(*parts) for parts in zip(todo, times, T, Y, strict=True)]
 

@@ -1,12 +1,11 @@
 """1D premixed flames, freely propagating, with any `Advance` as chemistry.
 
 Takes a case, an `Advance` and a step dt; gives a `Flame`, marched until its speed is steady
-(`combred.experiments.outcome`). `combred.experiments.premixed.cases` marches those of a
-validation.
+(`combred.experiments.premixed.outcome`). `combred.experiments.premixed.experiment` marches
+those of a validation.
 
 A flame is a set of cells that follow its front (`combred.experiments.premixed.grid`). Diffusion and
-chemistry are split after Strang (SIAM J. Numer. Anal. 5 (1968) 506): half a step dt of diffusion,
-a step of chemistry in every cell, half a step of diffusion.
+chemistry are split after Strang (`combred.experiments.cells`).
 """
 
 from collections.abc import Callable
@@ -19,17 +18,10 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.stepper import Advance
 from combred.config.fields import require
-from combred.experiments.outcome import (
-    INTERVAL,
-    INTERVALS,
-    NOT_FINITE,
-    STEADY,
-    UNSTEADY,
-    judge,
-    slope,
-)
+from combred.experiments.cells import STEADY, UNSTEADY
 from combred.experiments.premixed.cantera_flame import COARSE, FINE, solve_free_flame
 from combred.experiments.premixed.grid import FlameCase, MovingGrid, Profile, profile_of
+from combred.experiments.premixed.outcome import INTERVAL, INTERVALS, judge, slope
 from combred.processes.threads import one_thread
 
 
@@ -68,7 +60,7 @@ class Flame:
     consumption of fuel; fronts (steps,) [kg/m^2]: mass that the front has passed. speed [m/s]: mean
     of `speeds` over the last intervals; displacement_speed [m/s]: from the slope of `fronts` there;
     thickness [m]: `MovingGrid.thickness`; all three are NaN where the flame failed. outcome: one of
-    the constants of `combred.experiments.outcome`.
+    the constants of `combred.experiments.cells`.
     """
 
     profile: Profile
@@ -163,24 +155,20 @@ def burn(
     every = max(round(INTERVAL * grid.thickness() / begin.speed / dt), 4)
     limit = max(round(how.longest / INTERVAL), INTERVALS) * every
     to_speed = begin.cell_mass / (dt * grid.unburnt_rho)
-    speeds, fronts, outcome = [], [], UNSTEADY
-    while len(speeds) < limit and outcome == UNSTEADY:
-        try:
-            # The half step of diffusion that ends a step is merged with the first of the next.
-            grid.transport(dt if speeds else 0.5 * dt)
-            change = grid.react(solver, dt)
-        except FloatingPointError:
-            outcome = NOT_FINITE
-            break
+    speeds, fronts = [], []
+
+    def judged(step: int, change: np.ndarray) -> str:
         drop = max(begin.unburnt[fuel] - grid.Y[-1, fuel], 1e-3 * begin.unburnt[fuel])
         speeds.append(-to_speed * change[:, fuel].sum() / drop)
         fronts.append(grid.move())
-        if len(speeds) % every == 0:
-            displacement = np.array(fronts) / (dt * grid.unburnt_rho)
-            outcome = judge(grid, speeds, displacement, every, how.tolerance)
-            on_progress(len(speeds), limit)
-    if outcome in (STEADY, UNSTEADY):
-        grid.transport(0.5 * dt)
+        if step % every:
+            return UNSTEADY
+        displacement = np.array(fronts) / (dt * grid.unburnt_rho)
+        found = judge(grid, speeds, displacement, every, how.tolerance)
+        on_progress(step, limit)
+        return found
+
+    outcome = grid.march(solver, dt, limit, judged)
     return _finish(grid, speeds, fronts, dt, every, outcome)
 
 

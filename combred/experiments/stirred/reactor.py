@@ -63,6 +63,9 @@ class StirredCase:
             f"({times} s): give a smaller dt",
         )
 
+    def __str__(self) -> str:
+        return f"{self.p / ct.one_atm:g} atm"
+
 
 @dataclass(frozen=True)
 class StirredRun:

@@ -89,13 +89,6 @@ def inert(mechanism: Mechanism) -> str:
         return mechanism.species_names[others[0]]
 
 
-def write_dictionaries(mechanism: Mechanism, constant: Path) -> list[Path]:
-    """Write chemistryProperties, for libsolver.so, and thermophysicalProperties where they are
-    missing; returns their paths."""
-    entries = _dictionaries(mechanism, SOLVER_LIBRARY)
-    return put(_missing(entries, constant), constant)
-
-
 def _dictionaries(mechanism: Mechanism, library: str) -> dict[str, str]:
     """The entries of chemistryProperties, which names the file of a library, and of
     thermophysicalProperties."""

@@ -1,7 +1,6 @@
 """Arrhenius expressions as C++, in the units of source/solver/rates.hpp."""
 
 from combred.chemistry.rate_forms import Arrhenius
-from combred.native.solver.layout import Terms
 from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0, real, total
 
 POWERS = {
@@ -23,13 +22,12 @@ def arrhenius(rate: Arrhenius, order: float = 0.0, over: Arrhenius | None = None
     return total([(1.0, f"all_of<R>({first})"), (b, "g.log2_T"), (-T_a * LOG2_E, "g.per_T")])
 
 
-def power_of_T(term: Terms) -> str:
-    """The forward rate constant A T^b without an exponential, of a small whole b and no activation
+def power_of_T(rate: Arrhenius, order: float) -> str:
+    """A rate constant A T^b without an exponential, of a small whole b and no activation
     temperature; empty for others."""
-    rate = term.reaction.rate
-    if not isinstance(rate, Arrhenius) or rate.T_a != 0.0 or rate.b not in POWERS:
+    if rate.T_a != 0.0 or rate.b not in POWERS:
         return ""
-    log2_A = rate.ln_A * LOG2_E + term.order * LOG2_C0
+    log2_A = rate.ln_A * LOG2_E + order * LOG2_C0
     return f"all_of<R>({real(2.0**log2_A)}){POWERS[rate.b]}" if abs(log2_A) < MOST_LOG2_A else ""
 
 

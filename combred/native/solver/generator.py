@@ -3,6 +3,10 @@
 Takes a `Mechanism`; gives the files of one folder by name, relative to source/. Written for it are
 `solver/mechanism.hpp` (sizes, polynomials, atoms), `solver/reactions.hpp` and `identity.hpp`; the
 others are those of source/, the same for all mechanisms.
+
+A factor on a reaction at run time belongs to `progress`. A source term of a flow, constant over dt,
+belongs to `evaluate` of source/solver/step.hpp, where dn/dt and dT/dt are made, with a field of its
+`Reactor`; `close` of closure.hpp, which keeps elements and energy, then adds its integral.
 """
 
 from pathlib import Path
@@ -15,18 +19,12 @@ from combred.chemistry.rate_forms import SCARCE
 from combred.chemistry.states import HIGHEST_P, HIGHEST_T, LOWEST_T, LOWEST_Y, OFF_SUM
 from combred.native.arrays import comment, constant
 from combred.native.identity import Identity, write_identity
-from combred.native.solver.layout import Layout, lay_out, pattern
+from combred.native.solver.layout import Derivatives, Layout, lay_out, pattern
 from combred.native.solver.matrix import places, write_elimination, write_factors, write_matrix
 from combred.native.solver.polynomials import T_RANGE, gibbs_terms, heat_terms
 from combred.native.solver.pressure_tables import Pressures
-from combred.native.solver.reactions import (
-    Derivatives,
-    destruction,
-    element_balance,
-    production,
-    third_bodies,
-    write_progress,
-)
+from combred.native.solver.production import destruction, element_balance, production, third_bodies
+from combred.native.solver.progress import rates_of_progress
 from combred.native.solver.terms import LOG2_C0, LOG2_E, NEVER, TYPE, functions, real
 
 SOURCE = Path(__file__).parents[1] / "source"
@@ -38,8 +36,9 @@ WRITTEN = (
 )
 
 
-def generate(mechanism: Mechanism) -> dict[str, str]:
-    """The C++ files of a solver: name -> text. Raises ValueError, with the reactions' names, for
+def generate(mechanism: Mechanism, multiplied: bool = False) -> dict[str, str]:
+    """The C++ files of a solver: name -> text; multiplied: one whose rate constants have factors
+    that are set at run time (`combred_multiply`). Raises ValueError, with the reactions' names, for
     rates of a type that is not known."""
     layout = lay_out(mechanism)
     files = {
@@ -49,34 +48,31 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
         if file.is_file()
     }
     files["identity.hpp"] = _identity(mechanism)
-    pressures, derivatives = Pressures(), Derivatives()
-    progress = write_progress(layout, pressures, derivatives)
+    pressures, derivatives = Pressures(layout), Derivatives(layout)
+    reactions = rates_of_progress(layout, near=True, multiplied=multiplied)
     patterns = {"float": pattern(layout, False), "double": pattern(layout, True)}
-    files["solver/mechanism.hpp"] = "\n".join(
-        [
-            WRITTEN.format(name=comment(mechanism.name)),
+    kinds = {"R": "class ", "D": "bool "}
+    parts = {
+        "mechanism.hpp": [
             '#include "solver/lanes.hpp"\n\nnamespace solver {\n',
             _sizes(layout, pressures, derivatives),
             _tables(layout),
+            *[_places(layout)] * multiplied,
             "template <class R> struct Matrix;",
             *(places(layout, found, kind) for kind, found in patterns.items()),
-            "}  // namespace solver\n",
-        ]
-    )
-    gas, out = "const Gas<R> &g", "Progress<R> &q"
-    files["solver/reactions.hpp"] = "\n".join(
-        [
-            WRITTEN.format(name=comment(mechanism.name)),
+        ],
+        "reactions.hpp": [
             '#include "solver/elimination.hpp"\n#include "solver/rates.hpp"\n',
             "namespace solver {\n",
             functions(
-                "set_third_bodies", "template <class R, bool D, bool STAGE>", "Gas<R> &g",
-                [third_bodies(layout)], first=TYPE,
+                "set_third_bodies", {"g": "Gas<R> &"}, [third_bodies(layout)],
+                kinds | {"STAGE": "bool "}, first=(TYPE,),
             ),
             pressures.text(),
             functions(
-                "rates_of_progress", "template <class R, bool D>", f"{gas}, {out}",
-                progress, first=TYPE,
+                "rates_of_progress", {"g": "const Gas<R> &", "q": "Progress<R> &"},
+                [reaction.statements(layout, derivatives) for reaction in reactions],
+                kinds, first=(TYPE,),
             ),
             production(layout, "production", "q"),
             production(layout, "production_T", "qT"),
@@ -85,10 +81,19 @@ def generate(mechanism: Mechanism) -> dict[str, str]:
             write_matrix(layout, patterns["double"], derivatives),
             write_factors(layout, patterns["float"], derivatives),
             *(write_elimination(p, kind) for kind, p in patterns.items()),
-            "}  // namespace solver\n",
-        ]
-    )  # fmt: skip
+        ],
+    }  # fmt: skip
+    head, end = WRITTEN.format(name=comment(mechanism.name)), "}  // namespace solver\n"
+    for name, own in parts.items():
+        files[f"solver/{name}"] = "\n".join([head, *own, end])
     return files
+
+
+def _places(layout: Layout) -> str:
+    """What a library with factors on its rate constants has besides: the place of each reaction
+    among those of the mechanism."""
+    found = ", ".join(str(term.reaction.index) for term in layout.terms)
+    return f"#define COMBRED_MULTIPLIERS\nconstexpr int PLACE[REACTIONS] = {{{found}}};\n"
 
 
 def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> str:
@@ -108,28 +113,26 @@ def _sizes(layout: Layout, pressures: Pressures, derivatives: Derivatives) -> st
         "GIBBS_TERMS": 9 if nine else 7,
         "HEAT_TERMS": 8 if nine else 6,
     }
-    return "".join(
-        [
-            *(constant(name, size, "int") for name, size in sizes.items()),
-            f"constexpr bool NINE = {str(nine).lower()};  // polynomials of nine coefficients\n",
-            constant("GAS_CONSTANT", ct.gas_constant),
-            constant("LOWEST_STAGE_T", T_RANGE[0]),
-            constant("HIGHEST_STAGE_T", T_RANGE[1]),
-            "// Of a valid state: T [K], p [Pa], Y, the difference of their sum from 1.\n",
-            constant("LOWEST_T", LOWEST_T),
-            constant("HIGHEST_T", HIGHEST_T),
-            constant("HIGHEST_P", HIGHEST_P),
-            constant("LOWEST_Y", LOWEST_Y),
-            constant("OFF_SUM", OFF_SUM),
-            "// Of a call.\n",
-            constant("LARGEST_TOLERANCE", LARGEST_TOLERANCE),
-            constant("LONGEST_DT", LONGEST_DT),
-            constant("MOST_ATTEMPTS", MOST_ATTEMPTS, "int"),
-            constant("C0", 2.0**LOG2_C0),
-            constant("SCARCE", SCARCE / 2.0**LOG2_C0),
-            constant("LOG2_E", LOG2_E),
-        ]
-    )
+    return "".join([
+        *(constant(name, size, "int") for name, size in sizes.items()),
+        f"constexpr bool NINE = {str(nine).lower()};  // polynomials of nine coefficients\n",
+        constant("GAS_CONSTANT", ct.gas_constant),
+        constant("LOWEST_STAGE_T", T_RANGE[0]),
+        constant("HIGHEST_STAGE_T", T_RANGE[1]),
+        "// Of a valid state: T [K], p [Pa], Y, the difference of their sum from 1.\n",
+        constant("LOWEST_T", LOWEST_T),
+        constant("HIGHEST_T", HIGHEST_T),
+        constant("HIGHEST_P", HIGHEST_P),
+        constant("LOWEST_Y", LOWEST_Y),
+        constant("OFF_SUM", OFF_SUM),
+        "// Of a call.\n",
+        constant("LARGEST_TOLERANCE", LARGEST_TOLERANCE),
+        constant("LONGEST_DT", LONGEST_DT),
+        constant("MOST_ATTEMPTS", MOST_ATTEMPTS, "int"),
+        constant("C0", 2.0**LOG2_C0),
+        constant("SCARCE", SCARCE / 2.0**LOG2_C0),
+        constant("LOG2_E", LOG2_E),
+    ])  # fmt: skip
 
 
 def _tables(layout: Layout) -> str:
@@ -153,25 +156,22 @@ def _tables(layout: Layout) -> str:
     weights = mechanism.molecular_weights[layout.species]
     columns = ", ".join(map(str, layout.species))
     formed = [sum(term.reaction.products.values()) for term in layout.terms]
-    return "".join(
-        [
-            "// Columns of the states, without T and p.\n"
-            f"TABLE int COLUMN[SPECIES] = {{{columns}}};\n",
-            _table("double", "WEIGHT", weights),
-            _table("double", "PER_WEIGHT", 1.0 / weights),
-            _table("double", "HIGHEST_BREAK", breaks.max(axis=1)),
-            _table("double", "LOWEST_BREAK", breaks.min(axis=1)),
-            "// Moles that a reaction forms.\n",
-            _table("double", "FORMED", np.array(formed)),
-            "// Coefficients of log2 exp(g / RT) / (p0 / RT C0) and of h / R, as in "
-            "solver/thermo.hpp.\n",
-            _table("R", "BREAK", breaks),
-            _table("R", "GIBBS", gibbs),
-            _table("R", "HEAT", heat),
-            "// What was subtracted from h / R, K.\n",
-            _table("R", "HEAT_OF_ELEMENTS", heat_of_elements),
-        ]
-    )
+    return "".join([
+        f"// Columns of the states, without T and p.\nTABLE int COLUMN[SPECIES] = {{{columns}}};\n",
+        _table("double", "WEIGHT", weights),
+        _table("double", "PER_WEIGHT", 1.0 / weights),
+        _table("double", "HIGHEST_BREAK", breaks.max(axis=1)),
+        _table("double", "LOWEST_BREAK", breaks.min(axis=1)),
+        "// Moles that a reaction forms.\n",
+        _table("double", "FORMED", np.array(formed)),
+        "// Coefficients of log2 exp(g / RT) / (p0 / RT C0) and of h / R, as in "
+        "solver/thermo.hpp.\n",
+        _table("R", "BREAK", breaks),
+        _table("R", "GIBBS", gibbs),
+        _table("R", "HEAT", heat),
+        "// What was subtracted from h / R, K.\n",
+        _table("R", "HEAT_OF_ELEMENTS", heat_of_elements),
+    ])  # fmt: skip
 
 
 def _atoms(layout: Layout) -> np.ndarray:
@@ -191,9 +191,8 @@ def _table(kind: str, name: str, values: np.ndarray) -> str:
 
     def rows(found: np.ndarray, indent: str) -> str:
         if found.ndim == 1:
-            return (
-                "{" + ", ".join(real(x) if kind == "R" else repr(x) for x in found.tolist()) + "}"
-            )
+            texts = (real(x) if kind == "R" else repr(x) for x in found.tolist())
+            return f"{{{', '.join(texts)}}}"
         inner = f",\n{indent}  ".join(rows(row, indent + "  ") for row in found)
         return f"{{\n{indent}  {inner}}}"
 

@@ -17,7 +17,8 @@ from combred.chemistry.reactions import Reaction, read_reactions
 class Terms:
     """A reaction in the order of elimination. net, forward, reverse: coefficients by species, the
     exponents of the concentrations in the latter two (reverse: None for an irreversible one); sign:
-    of its rate constant; body: its set of colliders, or None."""
+    of its rate constant; body: its set of colliders, or None; named: the colliders but M of a
+    linear-Burke rate, by species."""
 
     reaction: Reaction
     net: dict[int, float]
@@ -25,12 +26,17 @@ class Terms:
     reverse: dict[int, float] | None
     sign: float
     body: int | None
+    named: list[int]
 
     @property
     def order(self) -> float:
         """The power of C0 in the unit of the forward rate constant, of a falloff the high one."""
-        third = self.body is not None and not isinstance(self.reaction.rate, Falloff)
-        return sum(self.forward.values()) + third - 1.0
+        return sum(self.forward.values()) + (self.third_body is not None) - 1.0
+
+    @property
+    def third_body(self) -> int | None:
+        """The set of colliders by whose [M] the rate constants are multiplied: not of a falloff."""
+        return None if isinstance(self.reaction.rate, Falloff) else self.body
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +81,34 @@ class Pattern:
         """Row and column of T; that of S comes before it."""
         return self.size - 1
 
+    @property
+    def rows(self) -> list[list[int]]:
+        """The columns of the entries of each row."""
+        rows: list[list[int]] = [[] for _ in range(self.size)]
+        for i, j in self.places:
+            rows[i].append(j)
+        return rows
+
+
+class Derivatives:
+    """Where d q_i / d c_k of reaction i and species k lies in Progress::d: `places`; `negative`:
+    those that lie there with the other sign; `exact`: those of an exact Jacobian alone."""
+
+    def __init__(self, layout: Layout):
+        self.places: dict[tuple[int, int], int] = {}
+        self.negative: set[tuple[int, int]] = set()
+        self.exact: set[tuple[int, int]] = set()
+        for i, term in enumerate(layout.terms):
+            of_sides = sorted({*term.forward, *(term.reverse or {})})
+            for k in dict.fromkeys([*of_sides, *term.named]):
+                self.places[i, k] = len(self.places)
+            self.negative |= {(i, k) for k in of_sides if k not in term.forward}
+            self.exact |= {(i, k) for k in term.named if k not in of_sides}
+
+    def sign(self, i: int, k: int) -> float:
+        """The sign with which it lies there."""
+        return -1.0 if (i, k) in self.negative else 1.0
+
 
 def lay_out(mechanism: Mechanism) -> Layout:
     """The layout of a mechanism. Raises ValueError as `read_reactions` does."""
@@ -82,10 +116,9 @@ def lay_out(mechanism: Mechanism) -> Layout:
     n = mechanism.n_species
     net = np.zeros((len(reactions), n))
     for row, reaction in zip(net, reactions, strict=True):
-        for k, nu in reaction.products.items():
-            row[k] += nu
-        for k, nu in reaction.reactants.items():
-            row[k] -= nu
+        for sign, side in ((1.0, reaction.products), (-1.0, reaction.reactants)):
+            for k, nu in side.items():
+                row[k] += sign * nu
     reactive = np.flatnonzero(np.abs(net).max(axis=0, initial=0.0) > 0.0).tolist()
     if not reactive:
         raise ValueError(f"no reaction of {mechanism.name} changes a species: nothing to integrate")
@@ -96,16 +129,11 @@ def lay_out(mechanism: Mechanism) -> Layout:
     species = _elimination(filled, reactive) + [k for k in range(n) if k not in set(reactive)]
     place = {k: i for i, k in enumerate(species)}
     sets: dict[bytes, int] = {}
-    colliders: list[np.ndarray] = []
     terms = []
     for row, reaction in zip(net, reactions, strict=True):
         body = None
         if reaction.efficiencies is not None:
-            found = reaction.efficiencies[species]
-            if found.tobytes() not in sets:
-                sets[found.tobytes()] = len(colliders)
-                colliders.append(found)
-            body = sets[found.tobytes()]
+            body = sets.setdefault(reaction.efficiencies[species].tobytes(), len(sets))
         own = {place[k]: float(row[k]) for k in np.flatnonzero(row).tolist()}
         orders = {k: n for k, n in reaction.orders.items() if n != 0.0 or row[k] < 0.0}
         forward = {place[k]: order for k, order in orders.items()}
@@ -113,7 +141,10 @@ def lay_out(mechanism: Mechanism) -> Layout:
         if reaction.reversible:
             both = {k: forward.get(k, 0.0) + own.get(k, 0.0) for k in {*forward, *own}}
             reverse = {k: order for k, order in sorted(both.items()) if abs(order) > 1e-9}
-        terms.append(Terms(reaction, own, forward, reverse, _sign(reaction), body))
+        rate = reaction.rate
+        named = [place[k] for k in rate.named] if isinstance(rate, LinearBurke) else []
+        terms.append(Terms(reaction, own, forward, reverse, _sign(reaction), body, named))
+    colliders = [np.frombuffer(efficiencies) for efficiencies in sets]
     base = [float((row == 1.0).sum() > (row == 0.0).sum()) for row in colliders]
     return Layout(mechanism, species, len(reactive), terms, colliders, base)
 
@@ -127,8 +158,7 @@ def pattern(layout: Layout, exact: bool) -> Pattern:
         if exact and term.body is not None:
             others = layout.colliders[term.body] != layout.base[term.body]
             columns |= set(np.flatnonzero(others).tolist())
-        if exact and isinstance(term.reaction.rate, LinearBurke):
-            columns |= {layout.species.index(k) for k in term.reaction.rate.named}
+        columns |= set(term.named) if exact else set()
         for k in term.net:
             depends[k] |= columns
     A = np.zeros((size, size), dtype=bool)

@@ -6,15 +6,19 @@ what a compiled surrogate has, too.
 
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.states import Real, require_rates, states_of
+from combred.chemistry.states import Real, Rows, Tolerance, require_rates, states_of
 from combred.chemistry.stepper import Solution, Stepper
 from combred.native.builder import build
 from combred.native.library import Library, load_built
 from combred.native.solver.generator import TOLERANCE, generate
+
+if TYPE_CHECKING:
+    from combred.native.solver.multipliers import MultipliedSolver
 
 PRECISE = 1e-6  # tolerance of labels and of references, in doubles
 
@@ -47,13 +51,7 @@ class Integrator(Stepper):
         self.library, self.tolerance, self.volume = library, tolerance, volume
 
     def attempt(
-        self,
-        T: np.ndarray,
-        p: Real,
-        Y: np.ndarray,
-        dt: Real,
-        tolerance: float | None = None,
-        max_steps: int = 0,
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
     ) -> Solution:
         """As `Stepper.attempt`; max_steps: 0 for `MOST_ATTEMPTS`."""
         states = states_of(T, p, Y)
@@ -61,7 +59,7 @@ class Integrator(Stepper):
         error, steps = self.library.integrate_in_place(states, dt, chosen, max_steps, self.volume)
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
 
-    def rates(self, T: np.ndarray, p: Real, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def rates(self, T: Rows, p: Real, Y: Rows) -> tuple[Rows, Rows]:
         """Net production rate dY/dt and destruction rate [1/s] of each species, (n, n_species)
         each, at T (n,) [K], p [Pa], one for all or (n,), Y (n, n_species); net 0 of inert species.
         Raises ValueError as `states_of` and `require_rates`."""
@@ -96,3 +94,10 @@ class Solver(Integrator):
         library = load_built(lambda: build(files_of(mechanism), folder))
         super().__init__(library, tolerance, volume)
         self.mechanism = mechanism
+
+    def with_multipliers(self, factors: Rows) -> "MultipliedSolver":
+        """This solver with factors (n_reactions,) on the rate constants. Raises ValueError as
+        `MultipliedSolver`."""
+        from combred.native.solver.multipliers import MultipliedSolver
+
+        return MultipliedSolver(self.mechanism, factors, self.tolerance, self.volume)

@@ -8,7 +8,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.rate_forms import Arrhenius
-from combred.native.solver.layout import Layout, Terms
+from combred.native.solver.layout import Layout
 from combred.native.solver.terms import LOG2_C0, LOG2_E, LOG2_T0
 
 # T [K] at which rates are evaluated: that of a state, and of stages a little beyond.
@@ -37,26 +37,23 @@ def heat_terms(thermo: np.ndarray) -> np.ndarray:
     return np.stack(powers, axis=-1)
 
 
-class RateLimits:
-    """Which rate constants of a mechanism are within the range of float at any T."""
-
-    def __init__(self, layout: Layout):
-        mechanism = layout.mechanism
-        T = self.T = 1.0 / np.linspace(1.0 / T_RANGE[1], 1.0 / T_RANGE[0], 400)
-        ln = np.log2(T) - LOG2_T0
-        powers = np.array([T**0, T, T**2, T**3, T**4, ln, 1.0 / T, 1.0 / T**2, ln / T])
-        terms = gibbs_terms(mechanism.thermo[layout.species], mechanism.reference_pressure)
-        region = (T > mechanism.T_breaks[layout.species][:, :, None]).sum(axis=1)  # (species, T)
-        own = np.arange(len(terms))[:, None]
-        self.gibbs = np.einsum("ktj,jt->kt", terms[own, region], powers)
-
-    def are_kept(self, term: Terms) -> tuple[bool, bool]:
-        """Whether log2 of the forward and of the reverse rate constant stay below `LARGEST`, as far
-        as it is known."""
-        rate = term.reaction.rate
-        if not isinstance(rate, Arrhenius):
-            return False, False
-        log_k = (rate.ln_A - rate.T_a / self.T) * LOG2_E + rate.b * np.log2(self.T)
-        log_k = log_k + term.order * LOG2_C0
-        ratio = np.sum([nu * self.gibbs[k] for k, nu in term.net.items()], axis=0)
-        return bool(np.max(log_k) < LARGEST), bool(np.max(log_k + ratio) < LARGEST)
+def within_float(layout: Layout) -> list[tuple[bool, bool]]:
+    """Of each reaction whether log2 of the forward and of the reverse rate constant stay below
+    `LARGEST` at any T, as far as it is known."""
+    mechanism = layout.mechanism
+    T = 1.0 / np.linspace(1.0 / T_RANGE[1], 1.0 / T_RANGE[0], 400)
+    ln = np.log2(T) - LOG2_T0
+    powers = np.array([T**0, T, T**2, T**3, T**4, ln, 1.0 / T, 1.0 / T**2, ln / T])
+    terms = gibbs_terms(mechanism.thermo[layout.species], mechanism.reference_pressure)
+    region = (T > mechanism.T_breaks[layout.species][:, :, None]).sum(axis=1)  # (species, T)
+    own = np.arange(len(terms))[:, None]
+    gibbs = np.einsum("ktj,jt->kt", terms[own, region], powers)
+    found = []
+    for term in layout.terms:
+        rate, forward = term.reaction.rate, np.array(np.inf)
+        if isinstance(rate, Arrhenius):
+            forward = (rate.ln_A - rate.T_a / T) * LOG2_E + rate.b * np.log2(T)
+            forward = forward + term.order * LOG2_C0
+        reverse = forward + np.sum([nu * gibbs[k] for k, nu in term.net.items()], axis=0)
+        found.append((bool(forward.max() < LARGEST), bool(reverse.max() < LARGEST)))
+    return found

@@ -1,31 +1,32 @@
 """Rate constants that depend on the pressure by tables or polynomials, PLOG and Chebyshev, as C++:
 statements that set `rate`, `d` and `of_p`, d ln k / d ln p."""
 
-from dataclasses import dataclass, field
-
 import cantera as ct
 import numpy as np
 
 from combred.chemistry.rate_forms import Chebyshev, Plog
 from combred.native.solver.arrhenius import arrhenius, slope
-from combred.native.solver.terms import LOG2_10, LOG2_C0, LOG2_E, TYPE, real, total
+from combred.native.solver.layout import Layout
+from combred.native.solver.terms import LOG2_10, LOG2_C0, LOG2_E, TYPE, body, indented, real, total
 
 LOG2_RC0 = float(np.log2(ct.gas_constant)) + LOG2_C0  # of p [Pa] over g.p
 
 
-@dataclass
 class Pressures:
     """The tables of pressures of a mechanism, each once: `grids` and their first place in g.hat."""
 
-    grids: dict[tuple[float, ...], int] = field(default_factory=dict)
-    size: int = 0
+    def __init__(self, layout: Layout):
+        self.grids: dict[tuple[float, ...], int] = {}
+        self.size = 0
+        for rate in (term.reaction.rate for term in layout.terms):
+            if isinstance(rate, Plog) and rate.pressures not in self.grids:
+                self.grids[rate.pressures] = self.size
+                self.size += len(rate.pressures)
 
-    def place(self, grid: tuple[float, ...]) -> int:
-        """The first place of the weights of a grid."""
-        if grid not in self.grids:
-            self.grids[grid] = self.size
-            self.size += len(grid)
-        return self.grids[grid]
+    def names(self, grid: tuple[float, ...]) -> tuple[list[str], list[str]]:
+        """The weights of a grid and their derivatives by log2 p, as expressions."""
+        places = range(self.grids[grid], self.grids[grid] + len(grid))
+        return [f"g.hat[{i}]" for i in places], [f"g.hat_slope[{i}]" for i in places]
 
     def text(self) -> str:
         """The function `set_pressures`."""
@@ -33,14 +34,14 @@ class Pressures:
         if self.grids:
             lines = [f"const V log2_p = log2(g.p) + {real(LOG2_RC0)};"]
         for grid, first in self.grids.items():
-            lines += ["{", *(f"  {line}" for line in hats(grid, "log2_p"))]
+            own = hats(grid, "log2_p")
             for i in range(len(grid)):
-                lines.append(f"  g.hat[{first + i}] = hat{i}; g.hat_slope[{first + i}] = slope{i};")
-            lines.append("}")
-        body = "".join(f"  {line}\n" for line in [TYPE, *lines, "(void)g;"])
+                own.append(f"g.hat[{first + i}] = hat{i}; g.hat_slope[{first + i}] = slope{i};")
+            lines += ["{", *indented(own), "}"]
         return (
             "// Weights of the pressures of tables: ln k is linear between them.\n"
-            f"template <class R> INLINE void set_pressures(Gas<R> &g) {{\n{body}}}\n"
+            "template <class R> INLINE void set_pressures(Gas<R> &g) {\n"
+            f"{body([TYPE, *lines, '(void)g;'])}}}\n"
         )
 
 
@@ -64,11 +65,11 @@ def hats(grid: tuple[float, ...], log2_p: str) -> list[str]:
     return lines
 
 
-def plog(rate: Plog, weights: list[str], slopes: list[str], order: float) -> list[str]:
+def plog(rate: Plog, weights: tuple[list[str], list[str]], order: float) -> list[str]:
     """Statements that set `rate`, `d` and `of_p`, d ln k / d ln p, from the weights of the
     pressures and their derivatives by log2 p."""
     lines = ["rate = d = of_p = V{};"]
-    for weight, slope_of, given in zip(weights, slopes, rate.rates, strict=True):
+    for weight, slope_of, given in zip(*weights, rate.rates, strict=True):
         expressions = [one for one in given if one.sign != 0.0] or given[:1]
         lines.append("{")
         if len(expressions) == 1:

@@ -42,30 +42,38 @@ def total(terms: list[tuple[float, str]], empty: str = "V{}") -> str:
     return parts[0] if len(parts) == 1 else " + ".join(f"({part})" for part in parts)
 
 
+def indented(lines: list[str]) -> list[str]:
+    """Statements within braces."""
+    return [f"  {line}" for line in lines]
+
+
 def functions(
     name: str,
-    template: str,
-    arguments: str,
+    arguments: dict[str, str],
     blocks: list[list[str]],
+    template: dict[str, str] | None = None,
     part: int = PART,
-    first: str = "",
+    first: tuple[str, ...] = (),
 ) -> str:
     """A function `name` that runs all blocks of statements, in functions of `part` blocks each.
 
-    template: as in "template <class R, bool D>", or empty; arguments: as in "const Gas<R> &g";
-    first: a line at the head of each of these functions.
+    arguments, template: name -> type, as {"g": "const Gas<R> &"} and {"D": "bool "}; first: lines
+    at the head of each of these functions.
     """
-    head = f"{template} " if template else ""
-    names = ", ".join(word.split()[-1].lstrip("*&") for word in arguments.split(","))
-    kinds = template.partition("<")[2].rstrip(">")
-    given = ", ".join(word.split()[-1] for word in kinds.split(",")) if kinds else ""
-    given = f"<{given}>" if given else ""
+    kinds = ", ".join(kind + one for one, kind in (template or {}).items())
+    head = f"template <{kinds}> " if template else ""
+    given = f"<{', '.join(template)}>" if template else ""
+    declared = ", ".join(kind + one for one, kind in arguments.items())
     pieces, calls = [], []
     for start in range(0, len(blocks), part):
-        lines = [line for block in blocks[start : start + part] for line in block]
-        body = "".join(f"  {line}\n" for line in ([first, *lines] if first else lines))
-        pieces.append(f"{head}PART void {name}_from_{start}({arguments}) {{\n{body}}}\n")
-        calls.append(f"  {name}_from_{start}{given}({names});\n")
-    unused = "" if calls else "".join(f"  (void){name};\n" for name in names.split(", "))
-    pieces.append(f"{head}INLINE void {name}({arguments}) {{\n{''.join(calls)}{unused}}}\n")
+        lines = [*first, *(line for block in blocks[start : start + part] for line in block)]
+        pieces.append(f"{head}PART void {name}_from_{start}({declared}) {{\n{body(lines)}}}\n")
+        calls.append(f"{name}_from_{start}{given}({', '.join(arguments)});")
+    unused = [f"(void){one};" for one in arguments]
+    pieces.append(f"{head}INLINE void {name}({declared}) {{\n{body(calls or unused)}}}\n")
     return "\n".join(pieces)
+
+
+def body(lines: list[str]) -> str:
+    """The text of statements in a function."""
+    return "".join(f"  {line}\n" for line in lines)

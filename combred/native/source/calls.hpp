@@ -25,9 +25,9 @@ inline void *aligned(void *workspace) {
 }
 
 #if COMBRED_PIECE & COMBRED_CALLS
-// Bytes of a workspace: rows that the network and the floats leave, and the largest of those that
+// Bytes of a workspace: rows that the network and the floats defer, and the largest of those that
 // compute.
-constexpr size_t OF_ROWS = (sizeof(solver::Left) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+constexpr size_t OF_ROWS = (sizeof(solver::Deferred) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 inline size_t needed() {
   size_t most = sizeof(FloatSolver) > sizeof(DoubleSolver) ? sizeof(FloatSolver) : sizeof(DoubleSolver);
 #ifdef COMBRED_NETWORK
@@ -36,21 +36,21 @@ inline size_t needed() {
   return 2 * OF_ROWS + most + ALIGNMENT;
 }
 
-// Rows by `first`, and those that it leaves by `then`, until none is there; `left` has room for the
+// Rows by `first`, and those that it defers by `then`, until none is there; `deferred` has room for the
 // latter.
 template <class First, class Then>
-inline void in_turn(solver::Request call, solver::Left &left, First first, Then then) {
-  call.left = &left;
+inline void in_turn(solver::Request call, solver::Deferred &deferred, First first, Then then) {
+  call.deferred = &deferred;
   do {
-    left.size = 0;
+    deferred.size = 0;
     first(call);
     size_t next = 0;
     solver::Request rest = call;
-    rest.n = left.size;
-    rest.which = left.rows;
-    rest.left = nullptr;
+    rest.n = deferred.size;
+    rest.which = deferred.rows;
+    rest.deferred = nullptr;
     rest.next = &next;
-    if (left.size > 0) then(rest);
+    if (deferred.size > 0) then(rest);
   } while (__atomic_load_n(call.next, __ATOMIC_RELAXED) < call.n);
 }
 
@@ -63,7 +63,7 @@ inline void solve(char *at, solver::Request call) {
   if (call.tolerance < solver::LEAST_FLOAT_TOLERANCE) return doubles(call);
   const auto floats = [room](const solver::Request &rows) { combred_in_floats(room, rows); };
   // In doubles max_steps counts from zero again.
-  in_turn(call, *reinterpret_cast<solver::Left *>(at), floats, doubles);
+  in_turn(call, *reinterpret_cast<solver::Deferred *>(at), floats, doubles);
 }
 
 void run(void *workspace, const solver::Request &call) {
@@ -72,7 +72,7 @@ void run(void *workspace, const solver::Request &call) {
 #ifdef COMBRED_NETWORK
   if (!call.volume)
     return in_turn(
-        call, *reinterpret_cast<solver::Left *>(at),
+        call, *reinterpret_cast<solver::Deferred *>(at),
         [room](const solver::Request &rows) { combred_by_network(room + OF_ROWS, rows); },
         [room](const solver::Request &rows) { solve(room, rows); });
 #endif
@@ -194,6 +194,16 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
 #endif
   return told.not_advanced ? COMBRED_NOT_ADVANCED : COMBRED_OK;
 }
+
+#ifdef COMBRED_MULTIPLIERS
+// Sets the factors (LISTED) of the rate constants for the calls of this thread.
+COMBRED_PUBLIC void combred_multiply(const double *factors) {
+  for (int i = 0; i < solver::REACTIONS; i++) {
+    solver::multipliers<double>()[i] = factors[solver::PLACE[i]];
+    solver::multipliers<float>()[i] = (float)factors[solver::PLACE[i]];
+  }
+}
+#endif
 
 size_t combred_workspace_size(void) { return needed(); }
 

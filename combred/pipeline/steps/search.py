@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from combred.config import ReductionSettings
-from combred.files.records import ANOTHER_RUN, require_same
+from combred.experiments.judges import SEED
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact
 from combred.pipeline.stages import Stage, reduce_stage
@@ -24,10 +24,8 @@ from combred.reduction import AttemptFolder, shrink_until
 from combred.reduction.network.size import count_parameters
 from combred.reduction.search.attempts import Attempt, NotPassed, Shrunk, format_errors
 from combred.reduction.search.shrink import FACTOR, MAX_KEEP_RATIO
-from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogate.surrogate import Surrogate
 from combred.training.loop import forget_checkpoint
-from combred.validation.acceptance import SEED
 
 
 def search_smallest(
@@ -57,7 +55,12 @@ def search_smallest(
             search.train,
             judge,
             reduction.attempts,
-            memory=AttemptFolder(search.folder, artefact.inputs, search.save, search.load),
+            memory=AttemptFolder(
+                search.folder,
+                artefact.inputs,
+                lambda file, one: search.attempt(file).save(one),
+                lambda file: search.attempt(file).load(first.mechanism),
+            ),
             describe=lambda s: {"widths": s.network.widths, "weights": s.network.n_weights},
             on_attempt=search.print,
         )
@@ -84,19 +87,9 @@ class _Search:
     def folder(self) -> Path:
         return search_folder(self.artefact)
 
-    def made_from(self, file: Path) -> dict:
-        """What the network of an attempt is made from: the inputs of the search, and its name."""
-        return self.artefact.inputs | {"attempt": file.name}
-
-    def save(self, file: Path, surrogate: Surrogate) -> None:
-        """Write the surrogate of an attempt."""
-        save_surrogate(file, surrogate, self.first.mechanism, inputs=self.made_from(file))
-
-    def load(self, file: Path) -> Surrogate:
-        """The surrogate of an attempt. Raises ValueError where it is of another search."""
-        surrogate = load_surrogate(file, self.first.mechanism)
-        require_same(file, made_from(file) or {}, self.made_from(file), ANOTHER_RUN)
-        return surrogate
+    def attempt(self, file: Path) -> NetworkArtefact:
+        """The network of an attempt, made from the inputs of the search, and its name."""
+        return NetworkArtefact(file, self.artefact.inputs | {"attempt": file.name}, 1)
 
     @cached_property
     def inputs(self) -> Tensor:

@@ -6,72 +6,68 @@ Takes `Data` and the surrogates of all stages; writes validation.h5, flames.h5, 
 validation.json, and hands on the numbers.
 """
 
-import numpy as np
+from collections.abc import Callable
+from functools import partial
 
-from combred.chemistry.agreement import largest_difference, spread
-from combred.experiments.ignition import errors as ignition_errors
-from combred.experiments.premixed import errors as flame_errors
-from combred.experiments.premixed.flame import Flame
-from combred.experiments.stirred import cases as stirred_cases
-from combred.experiments.stirred.reactor import StirredRun
+from combred.chemistry.agreement import require_small
+from combred.chemistry.stepper import Advance
+from combred.experiments.experiment import Experiment
+from combred.experiments.ignition.experiment import Ignitions
+from combred.experiments.premixed.experiment import PremixedFlames
+from combred.experiments.stirred.experiment import StirredReactors
+from combred.experiments.storage import Answers
 from combred.files.records import digest, read_record, write_record
-from combred.native.solver.library import PRECISE, Solver
+from combred.native.solver.library import Solver
 from combred.pipeline import artefacts
+from combred.pipeline.artefacts import Artefact
 from combred.pipeline.console import console, progress
+from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
-from combred.pipeline.steps.cases import FLAMES, IGNITIONS, STIRRED, answers, holds
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.tables import print_validation
+from combred.surrogate.library.choice import fastest
 from combred.surrogate.surrogate import Surrogate
 from combred.validation import timing
 
 TIMED = 4096  # states that times are measured on
 SOLVER = "solver"  # its name in validation.json, and of its group in the other files
+# By the key of the errors of an experiment: the key of its inputs.
+FIELDS = {"ignition": "inputs", "flame": "flame_inputs", "stirred": "stirred_inputs"}
+SETTINGS: dict[type[Experiment], str] = {
+    Ignitions: "validation.T0, .p, .phi, .dt, .burnt_time",
+    PremixedFlames: "validation.flame_phi ([]: no flames), .flame_T, .p",
+    StirredReactors: "validation.p",
+}
 
 
 def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
     """The errors of every stage and of the solver in ignitions, flames and stirred reactors, and
     their times."""
-    networks = digests(run)
-    behind = f"tolerance {Surrogate.TOLERANCE:g}"
-    of = {SOLVER: behind, **networks}
-    rollouts, flames = artefacts.ignitions(run), artefacts.flames(run)
-    stirred = artefacts.stirred(run)
-    others = {"flame_inputs": flames.inputs, "stirred_inputs": stirred.inputs}
+    networks, behind = digests(run), f"tolerance {Surrogate.TOLERANCE:g}"
+    every = answers(run, {SOLVER: behind, **networks})
+    inputs = {FIELDS[key]: every[key].inputs if key in every else {} for key in FIELDS}
     numbers = read_record(run.path("validation.json"))
-    known = numbers.get("inputs") == rollouts.inputs and numbers.get("networks") == networks
+    known = numbers.get("inputs") == inputs["inputs"] and numbers.get("networks") == networks
     same = known and numbers.get("solver_inputs") == behind
-    same = same and all(numbers.get(key, {}) == inputs for key, inputs in others.items())
-    files = {IGNITIONS: rollouts, FLAMES: flames, STIRRED: stirred}
-    if same and all(holds(run, kind, file, of) for kind, file in files.items()):
+    same = same and all(numbers.get(key, {}) == value for key, value in inputs.items())
+    if same and all(one.complete for one in every.values()):
         console.print("validation: reused")
         print_validation(numbers)
         return numbers
-    names: dict[str, Surrogate | Solver] = {SOLVER: Solver(run.mechanism, Surrogate.TOLERANCE)}
-    names |= {f"stage{i}": surrogate for i, surrogate in enumerate(surrogates)}
-    groups = answers(run, IGNITIONS, rollouts, names, of)
-    burnt = answers(run, FLAMES, flames, names, of) if flames.inputs else {}
-    mixed = answers(run, STIRRED, stirred, names, of) if stirred.inputs else {}
-    results = {
-        name: ignition_errors.compare(run.mechanism, groups[name], groups["reference"])
-        for name in names
+    solvers: dict[str, Callable[[], Advance]] = {
+        SOLVER: partial(Solver, run.mechanism, Surrogate.TOLERANCE)
     }
-    for name, result in results.items():
-        if burnt:
-            result["flame"] = flame_errors.compare(run.mechanism, burnt[name], burnt["reference"])
-        if mixed:
-            result["stirred"] = stirred_cases.compare_all(
-                run.mechanism, mixed[name], mixed["reference"], run.mixture
-            )
+    solvers |= {f"stage{i}": partial(fastest, one) for i, one in enumerate(surrogates)}
+    for one in every.values():
+        refer(run, one)
+        one.ask(solvers, progress)
+    results = {name: errors(every, name) for name in solvers}
     for i, surrogate in enumerate(surrogates):
         network = surrogate.network
         results[f"stage{i}"] |= {"weights": network.n_weights, "widths": network.widths}
     numbers = {
-        "inputs": rollouts.inputs,
-        **others,
-        "reference_difference": reference_difference(
-            run, burnt.get("reference", []), mixed.get("reference", [])
-        ),
+        **inputs,
+        "reference_difference": reference_difference(every),
         "networks": networks,
         "solver_inputs": behind,
         SOLVER: results.pop(SOLVER),
@@ -83,23 +79,49 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
     return numbers
 
 
-def reference_difference(run: Run, flames: list[Flame], stirred: list[StirredRun]) -> dict:
-    """By kind of reference, the largest difference of the solver from CVODE in one more step of
-    256 cells or particles of the last states (`combred.chemistry.agreement`). Raises ValueError
-    where it is too large."""
-    ends = {
-        "flames": [(f.T, f.case.p, f.Y, run.settings.validation.dt) for f in flames],
-        "stirred": [(r.particles_T, r.case.p, r.particles_Y, r.case.dt) for r in stirred],
+# -- experiments -----------------------------------------------------------------------------------
+
+
+def answers(run: Run, solvers: dict[str, str]) -> dict[str, Answers]:
+    """The experiments that are asked for, by the key of their errors, and what is known of their
+    answers; solvers: what tells one from another, by name."""
+    given = run.mechanism, run.mixture, run.settings.validation
+    files: dict[str, tuple[Experiment, Artefact]] = {
+        "ignition": (Ignitions.of(*given), artefacts.ignitions(run)),
+        "flame": (PremixedFlames.of(*given), artefacts.flames(run)),
+        "stirred": (StirredReactors.of(*given), artefacts.stirred(run)),
     }
-    solver, found = Solver(run.mechanism, PRECISE), {}
-    for kind, states in ends.items():
-        if states:
-            gas = [np.column_stack(np.broadcast_arrays(T, p, dt)) for T, p, _, dt in states]
-            T, p, dt = spread(np.concatenate(gas)).T
-            Y = spread(np.concatenate([Y for _, _, Y, _ in states]).clip(min=0.0))
-            after = solver.advance(T, p, Y, dt)
-            found[kind], _ = largest_difference(run.mechanism, (T, p, Y), dt, after)
+    return {
+        key: Answers(file.path, experiment, file.inputs, solvers)
+        for key, (experiment, file) in files.items()
+        if file.inputs
+    }
+
+
+def refer(run: Run, one: Answers) -> list:
+    """The reference of an experiment. Raises ValueError, with its settings, where there is none."""
+    with of_settings(SETTINGS[type(one.experiment)]):
+        return one.refer(run.workers, progress)
+
+
+def errors(every: dict[str, Answers], name: str) -> dict:
+    """The errors of a solver: in ignitions, and in the other experiments by their key."""
+    found = {key: one.compare(name) for key, one in every.items()}
+    return found.pop("ignition") | found
+
+
+def reference_difference(every: dict[str, Answers]) -> dict[str, float]:
+    """By file of references of the solver, their largest difference from CVODE. Raises ValueError
+    where it is too large."""
+    found = {}
+    for key, one in every.items():
+        if key != "ignition":
+            off = one.experiment.differences_from_cvode(one.runs["reference"])
+            found[one.path.stem], _ = require_small(one.experiment.mechanism, off)
     return found
+
+
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 def digests(run: Run) -> dict[str, str]:

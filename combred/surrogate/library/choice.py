@@ -6,10 +6,10 @@ Takes a `Surrogate`; gives an `Advance`.
 import logging
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from combred.chemistry.states import Real, Rows
 from combred.chemistry.stepper import Advance
 from combred.native.builder import build
 from combred.native.library import load_built
@@ -41,9 +41,7 @@ class NetworkAlone:
     def __init__(self, compiled: NativeSurrogate):
         self.compiled = compiled
 
-    def advance(
-        self, T: np.ndarray, p: np.ndarray, Y: np.ndarray, dt: float | np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def advance(self, T: Rows, p: Real, Y: Rows, dt: Real) -> tuple[Rows, Rows]:
         """T (n,) [K] and Y (n, n_species) of the states, dt [s] later."""
         return self.compiled.attempt(T, p, Y, dt, ANY_ERROR).or_nan()
 

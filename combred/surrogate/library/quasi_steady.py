@@ -8,8 +8,8 @@ import numpy as np
 
 from combred.native.arrays import array, constant
 from combred.native.solver.layout import Layout
-from combred.native.solver.rate_constants import LOG2_RC0, Pressures
-from combred.native.solver.reactions import progress_of_constants, write_constants
+from combred.native.solver.pressure_tables import LOG2_RC0
+from combred.native.solver.progress import rates_of_progress
 from combred.native.solver.terms import TYPE, UNUSED, functions
 from combred.surrogate.correction import CorrectionTransform
 from combred.surrogate.forms import QuasiSteadySurrogate
@@ -20,15 +20,20 @@ FOLDER = "quasi_steady"  # of source/
 
 def rates(layout: Layout) -> list[str]:
     """The functions `set_constants` and `progress_of`."""
-    heads = "template <class R, bool D>", "const Gas<R> &g, Constants &k"
-    constants, progress = write_constants(layout, Pressures()), progress_of_constants(layout)
+    reactions = rates_of_progress(layout, near=False)
     return [
         "// Rate constants of a state, for concentrations over C0.\n"
         "struct Constants {\n  Floats forward[REACTIONS], reverse[REACTIONS];\n};\n",
-        functions("set_constants", *heads, constants, first=TYPE),
         functions(
-            "progress_of", "", "const Gas<float> &g, const Constants &k, Progress<float> &q",
-            progress, first=f"{UNUSED} typedef Floats V;\n  {UNUSED} typedef float R;",
+            "set_constants", {"g": "const Gas<R> &", "k": "Constants &"},
+            [reaction.constants() for reaction in reactions],
+            {"R": "class ", "D": "bool "}, first=(TYPE,),
+        ),
+        functions(
+            "progress_of",
+            {"g": "const Gas<float> &", "k": "const Constants &", "q": "Progress<float> &"},
+            [reaction.of_constants() for reaction in reactions],
+            first=(f"{UNUSED} typedef Floats V;", f"{UNUSED} typedef float R;"),
         ),
     ]  # fmt: skip
 

@@ -10,13 +10,13 @@ from scipy.special import erfc
 
 from benchmarks import extinction
 from combred.chemistry.reactor import CVODE
+from combred.experiments.cells import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
 from combred.experiments.counterflow import flame as counterflow
 from combred.experiments.counterflow.cantera_flame import CounterflowCase, solve_counterflow
-from combred.experiments.counterflow.errors import Curve, compare, of_flame
+from combred.experiments.counterflow.experiment import Curve, compare, of_flame
 from combred.experiments.counterflow.flame import CounterflowMarch, burn, start
 from combred.experiments.counterflow.grid import CounterflowGrid, CounterflowProfile, profile_of
 from combred.experiments.diffusion import Diffusion
-from combred.experiments.outcome import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
 
 CASE = CounterflowCase("H2:1, N2:4", "O2:1, N2:3.76")
 STRAIN, CELLS, DT = 400.0, 40, 4e-6

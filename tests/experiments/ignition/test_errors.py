@@ -4,10 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hydrogen import MIXTURE
 
 from combred.experiments.ignition.delay import ignition_delay
-from combred.experiments.ignition.errors import compare
+from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.ignition.rollout import Rollout
+
+
+def compare(mechanism, found, references):
+    return Ignitions(mechanism, MIXTURE, [], 1.0, 0.0).compare(found, references)
 
 
 def copy_of(ref: Rollout) -> Rollout:

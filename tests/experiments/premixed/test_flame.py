@@ -8,7 +8,7 @@ import pytest
 from hydrogen import AIR, FLAME, FLAME_DT, FLAME_MARCH, FLAME_TOLERANCES, FUEL, solver
 
 from combred.chemistry.reactor import CVODE
-from combred.experiments import outcome as flame_outcome
+from combred.experiments import cells
 from combred.experiments.premixed import flame
 from combred.experiments.premixed.flame import FlameMarch, burn, fuel_index, start
 from combred.experiments.premixed.grid import MovingGrid
@@ -80,27 +80,27 @@ def test_a_solver_that_returns_nan_ends_the_march_without_an_exception(h2o2, beg
         return T, Y
 
     found = burn(h2o2, solver(breaks), DT, begin, FLAME_MARCH)
-    assert found.outcome == flame_outcome.NOT_FINITE and not found.burns and not found.steady
+    assert found.outcome == cells.NOT_FINITE and not found.burns and not found.steady
     assert np.isnan([found.speed, found.displacement_speed, found.thickness]).all()
     assert len(found.t) == after
     assert np.isfinite(found.T).all()  # the last finite profile
 
 
 def test_a_flame_without_reactions_goes_out(extinct):
-    assert extinct.outcome == flame_outcome.WENT_OUT and np.isnan(extinct.speed)
+    assert extinct.outcome == cells.WENT_OUT and np.isnan(extinct.speed)
 
 
 def test_a_mixture_that_burns_in_every_cell_has_no_front(h2o2, begin):
     burnt = begin.Y[-1]
     everywhere = solver(lambda T, p, Y: (T, np.tile(burnt, (len(T), 1))))
     found = burn(h2o2, everywhere, DT, begin, FLAME_MARCH)
-    assert found.outcome == flame_outcome.LOST and not found.burns
+    assert found.outcome == cells.LOST and not found.burns
 
 
 def test_a_march_ends_after_the_longest_time(h2o2, begin):
     settings = replace(FLAME_MARCH, tolerance=1e-9, longest=1.0)
     found = burn(h2o2, cvode(h2o2), DT, begin, settings)
-    assert found.outcome == flame_outcome.UNSTEADY and found.burns and not found.steady
+    assert found.outcome == cells.UNSTEADY and found.burns and not found.steady
     assert np.isfinite(found.speed)
     assert found.t[-1] == pytest.approx(MovingGrid(h2o2, begin).thickness() / begin.speed, rel=0.02)
 

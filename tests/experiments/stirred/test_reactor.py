@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import CVODE
-from combred.experiments.stirred.errors import compare
+from combred.experiments.stirred.experiment import differences
 from combred.experiments.stirred.particles import Particles, Stream
 from combred.experiments.stirred.reactor import NOT_FINITE, StirredCase, events, stir
 
@@ -124,11 +124,11 @@ BURNING = StirredCase(residence=1e-3, mixing=5e-4, pairing=5e-4, dt=1e-4, steps=
 def test_cvode_is_its_own_surrogate_and_burns(h2o2, streams):
     reference = stir(h2o2, CVODE(h2o2), streams, BURNING)
     same = stir(h2o2, CVODE(h2o2), streams, BURNING)
-    found = compare(h2o2, same, reference, ("OH",))
+    found = differences(h2o2, same, reference, ("OH",))
     assert found["T"]["largest"] == found["OH"]["largest"] == 0.0
     unburnt = stir(h2o2, INERT, streams, BURNING)
     assert reference.T[-1] > unburnt.T[-1] + 20.0
-    assert compare(h2o2, unburnt, reference, ())["T"]["largest"] > 0.01
+    assert differences(h2o2, unburnt, reference, ())["T"]["largest"] > 0.01
     elements = reference.Y @ h2o2.elements.T
     assert elements == pytest.approx(unburnt.Y @ h2o2.elements.T, abs=1e-9)
 
@@ -155,7 +155,7 @@ def test_a_run_that_is_not_finite_ends(h2o2, streams):
     assert run.outcome == NOT_FINITE and calls == [BURNING.dt] * 3
     assert np.isfinite(run.T[:3]).all() and np.isnan(run.T[3:]).all()
     reference = stir(h2o2, INERT, streams, BURNING)
-    assert compare(h2o2, run, reference, ())["T"]["largest"] == np.inf
+    assert differences(h2o2, run, reference, ())["T"]["largest"] == np.inf
 
 
 def test_a_stream_of_each_particle_is_asked_for(h2o2):

@@ -1,6 +1,5 @@
 """The text of a solver: refusals, the comment beside each reaction, the order of elimination."""
 
-import json
 import re
 from pathlib import Path
 
@@ -51,17 +50,6 @@ def test_a_solver_is_made_from_a_name_and_kept_in_the_cache(equimolar, tmp_path,
     assert again.library.path.stat().st_mtime_ns == written
     with pytest.raises(FileNotFoundError, match="drm91.yaml"):
         solver("drm91.yaml")
-
-
-def test_a_library_describes_itself(drm19, solver_of):
-    library = solver_of(drm19).library
-    assert library.species == list(drm19.species_names) and library.n == 2 + drm19.n_species
-    assert library.mechanism_sha256 == drm19.sha256 and library.digest == ""
-    card = library.card
-    assert card["kind"] == "solver" and card["mechanism"] == "drm19.yaml"
-    assert card["species"] == list(drm19.species_names) and card["phase"] == drm19.phase
-    assert all(np.isnan(library.range_of("dt_range")))
-    json.dumps(card)
 
 
 @pytest.mark.parametrize("name", ["drm19", "every_kind", "every_thermo"])

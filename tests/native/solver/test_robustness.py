@@ -65,17 +65,12 @@ ODD = {
 @REACTORS
 @TOLERANCES
 def test_states_that_are_none_are_left_as_they_were(drm19, solver_of, burning, tolerance, volume):
-    rows = []
-    for name, values in ODD.items():
-        for value in values:
-            T, p, Y = (x[30].copy() for x in burning)
-            if name == "Y":
-                Y[5] = value
-            rows.append((value if name == "T" else T, value if name == "p" else p, Y))
-    for factor in (0.0, 0.5, 0.998, 1.002, 2.0):  # of the sum of Y
-        T, p, Y = (x[30] for x in burning)
-        rows.append((T, p, factor * Y))
-    T, p, Y = (np.array(x) for x in zip(*rows, strict=True))
+    odd = [(k, x) for k, name in ((0, "T"), (1, "p"), (7, "Y")) for x in ODD[name]]
+    states = np.tile(np.column_stack(burning)[30], (len(odd) + 5, 1))
+    for row, (column, value) in zip(states, odd, strict=False):
+        row[column] = value
+    states[-5:, 2:] *= np.array([0.0, 0.5, 0.998, 1.002, 2.0])[:, None]  # the sum of Y
+    T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
     solver = solver_of(drm19, volume)
     found = solver.attempt(T, p, Y, DT, tolerance)
     assert not assert_advanced_or_told(drm19, T, p, Y, found).any()
@@ -128,10 +123,11 @@ def test_random_garbage(drm19, solver_of, burning, tolerance):
 
 @TOLERANCES
 def test_hard_states_are_near_cvode_s(drm19, solver_of, cvode_later, tolerance):
-    """Cold fuel, equilibrium at 4000 K, pure species, low and high pressure, traces, over time
-    steps of 1e-9 to 1e-3 s."""
+    """Cold fuel, equilibrium at 4000 K, low and high pressure, traces, over time steps of 1e-9 to
+    1e-3 s; each species pure, where third bodies that exclude it are rounding alone."""
     gas = drm19.solution()
-    rows = []
+    rows = [(T, 1e5, Y, 1e-8) for T in (1500.0, 3000.0) for Y in np.eye(drm19.n_species)]
+    pure = len(rows)
     for composition, T, p, dt in (
         ("CH4:1", 250.0, 1e5, 1e-3),  # cold fuel
         ("CH4:1, O2:2, N2:7.52", 300.0, 1e5, 1e-3),  # cold mixture
@@ -161,8 +157,9 @@ def test_hard_states_are_near_cvode_s(drm19, solver_of, cvode_later, tolerance):
     true_T, _, true_Y = cvode_later(drm19, False, T, p, Y, dt)
     off_T = np.abs(found.T - true_T) / (np.abs(true_T - T) + 1.0)
     off_Y = np.abs(found.Y - true_Y).max(axis=1) / (np.abs(true_Y - Y).max(axis=1) + 1e-5)
-    # Errors of some 10 to 100 steps add up.
-    assert np.maximum(off_T, off_Y).max() <= 10.0 * tolerance
+    off = np.maximum(off_T, off_Y) / tolerance
+    assert off[:pure].max() <= 5.0 and off.max() <= 10.0  # errors of some 10 to 100 steps add up
+    assert np.abs(found.Y - Y)[:pure].max() > 0.1  # radicals recombine
 
 
 @TOLERANCES
@@ -179,21 +176,6 @@ def test_a_gas_that_becomes_too_hot_is_told_soon(drm19, solver_of, cvode_later, 
     assert true_T.min() > 5990.0  # K: within the tolerance
     with pytest.raises(ValueError, match="or T had left 100 to 6000 K"):
         solver_of(drm19).integrate(T, p, Y, 1e-3, tolerance)
-
-
-@TOLERANCES
-@pytest.mark.parametrize("T", [1500.0, 3000.0])
-def test_pure_species_are_near_cvode_s(drm19, solver_of, cvode_later, tolerance, T):
-    """Third bodies that exclude a species are rounding in it alone."""
-    n = drm19.n_species
-    states = np.full(n, T), np.full(n, 1e5), np.eye(n), np.full(n, 1e-8)
-    found = solver_of(drm19).attempt(*states, tolerance)
-    assert assert_advanced_or_told(drm19, *states[:3], found).all()
-    true_T, _, true_Y = cvode_later(drm19, False, *states)
-    off_T = np.abs(found.T - true_T) / (np.abs(true_T - T) + 1.0)
-    off_Y = np.abs(found.Y - true_Y).max(axis=1) / (np.abs(true_Y - states[2]).max(axis=1) + 1e-5)
-    assert np.maximum(off_T, off_Y).max() <= 5.0 * tolerance
-    assert np.abs(found.Y - states[2]).max() > 0.1  # radicals recombine
 
 
 @REACTORS
@@ -359,16 +341,12 @@ def test_what_the_workspace_holds_does_not_matter(
 def test_threads_share_a_solver(drm19, solver_of, burning, tolerance):
     solver = solver_of(drm19)
     states = [np.tile(x, (8,) + (1,) * (x.ndim - 1)) for x in burning]
+    before = [x.copy() for x in states]
     known = solver.attempt(*states, DT, tolerance)
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: solver.attempt(*states, DT, tolerance), range(8)))
     assert all(same(one, known) for one in found)
-
-
-def test_the_arrays_of_the_caller_are_not_changed(drm19, solver_of, burning):
-    before = [x.copy() for x in burning]
-    solver_of(drm19).attempt(*burning, DT)
-    assert all(np.array_equal(a, b) for a, b in zip(before, burning, strict=True))
+    assert all(map(np.array_equal, before, states))  # the arrays of the caller are not changed
 
 
 @pytest.mark.parametrize("dt", [0.0, -1e-6, np.nan, np.inf, 1e31, 1e300])

@@ -11,15 +11,15 @@ import torch
 from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
-from combred.experiments.ignition import cases as ignition_cases
-from combred.experiments.ignition import errors as ignition_errors
+from combred.chemistry.fuel import Mixture
+from combred.experiments import judges
+from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.ignition.rollout import Rollout
 from combred.experiments.storage import read_runs
 from combred.files.trace import Trace
 from combred.native import scripted
 from combred.surrogate.storage import load_surrogate
 from combred.training import loop
-from combred.validation import acceptance
 
 # Delays of a network this small are half of CVODE's, or it does not ignite.
 CRITERIA = "reduction.criteria=ignition:300%"
@@ -88,8 +88,9 @@ def test_the_stage_is_the_smallest_that_passed_and_its_error_is_the_recorded_one
     assert tensors_equal(folder / "stage1.safetensors", kept)
     references = read_runs(folder / "search/ignitions.h5", drm19, Rollout)[0]["reference"]
     surrogate = load_surrogate(folder / "stage1.safetensors", drm19)
-    rollouts = ignition_cases.follow(scripted(surrogate), 4e-6, references)
-    error = ignition_errors.compare(drm19, rollouts, references)["delay_error"]["worst"]
+    ignitions = Ignitions(drm19, Mixture("CH4:1", "O2:1"), [], dt=4e-6, burnt_time=5e-5)
+    rollouts = ignitions.follow(scripted(surrogate), references)
+    error = ignitions.compare(rollouts, references)["delay_error"]["worst"]
     assert error == pytest.approx(criteria["trace"][number]["errors"]["ignition"], rel=1e-6)
 
 
@@ -162,7 +163,7 @@ def test_other_settings_are_refused_finished_or_not(copy, call, monkeypatch):
         assert status == 2 and "limits.ignition: 3.0 then, 2.0 now" in output
         (copy / "runs/tiny/stage1.safetensors").unlink(missing_ok=True)
     with monkeypatch.context() as patch:  # undone before `cheap_steps`, which it lies over
-        patch.setattr(acceptance, "IGNITIONS", 4)
+        patch.setattr(judges, "IGNITIONS", 4)
         status, output = call(copy, SEARCH, CRITERIA, "only=reduce")
     assert status == 2 and "criteria.cases" in output and "move search" in output
 

@@ -11,10 +11,6 @@ namespace solver {
 PART void set_element_balance(const Doubles *n, const Doubles *lost, Doubles (*a)[ELEMENTS + 1]);
 PART void set_shares(const Doubles *x, Doubles *share);
 
-}  // namespace solver
-
-namespace solver {
-
 // A state in doubles; species in the order of elimination.
 struct State {
   Doubles T, p, Y[SPECIES];

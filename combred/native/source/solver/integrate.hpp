@@ -57,8 +57,8 @@ INLINE size_t take(Rows next, size_t rows) {
 }
 #endif
 
-// Rows of states that the network or floats leave to others.
-struct Left {
+// Rows of states that the network or floats defer to the next integrator.
+struct Deferred {
   static constexpr int ROOM = 1024;
   size_t rows[ROOM];
   int size;
@@ -76,8 +76,8 @@ struct Request {
   int64_t *steps;
   Rows next;
   const size_t *which;  // the rows; NULL: all
-  Left *left;           // for the rows that are left; NULL: these have failed
-  Rows lost;            // how many rows have failed; NULL: nobody asks
+  Deferred *deferred;   // for the rows that are; NULL: these have failed
+  Rows failed;          // how many rows have; NULL: nobody asks
 };
 
 // States that wait for a lane, or for their end: a block of them, and room for one more.
@@ -104,15 +104,15 @@ template <class R, class Method> struct Solver {
 template <class R> constexpr unsigned ALL_LANES = unsigned((uint64_t(1) << WIDTH<R>) - 1);
 
 // Attempts in floats count, too.
-INLINE void tell(const Request &call, size_t row, double error, int64_t steps) {
+INLINE void report(const Request &call, size_t row, double error, int64_t steps) {
   if (call.error) write(call.error + row, error);
   if (call.steps) call.steps[row] = steps + (call.which ? call.steps[row] : 0);
 }
 
 // A row that stays as it was.
-INLINE void lose(const Request &call, size_t row) {
+INLINE void fail(const Request &call, size_t row) {
   if (call.error) write(call.error + row, infinity());
-  if (call.lost) take(call.lost, 1);
+  if (call.failed) take(call.failed, 1);
 }
 
 // Fills the empty queue with the next states; invalid states get an infinite error. Returns whether there
@@ -122,7 +122,7 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
   typedef Vector<R> V;
   constexpr int BLOCK = WIDTH<R>;
   size_t rows[BLOCK];
-  if (call.left && call.left->size > Left::ROOM - 2 * BLOCK) return false;
+  if (call.deferred && call.deferred->size > Deferred::ROOM - 2 * BLOCK) return false;
   const size_t first = take(call.next, BLOCK);
   if (first >= call.n) return false;
   V T{}, p{}, dt{}, n[SPECIES];
@@ -146,8 +146,8 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
   for (int i = 0; i < BLOCK && first + i < call.n; i++) {
     if (valid >> i & 1) s.in.rows[s.in.size++] = rows[i];
     else {
-      tell(call, rows[i], infinity(), 0);
-      lose(call, rows[i]);
+      report(call, rows[i], infinity(), 0);
+      fail(call, rows[i]);
     }
   }
   for (int k = 0; k < SPECIES; k++) compress(s.in.x[k], valid, n[k]);
@@ -198,12 +198,12 @@ INLINE void refill(Solver<R, Method> &s, const Request &call, unsigned lanes) {
 template <class R, class Method>
 INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
   for (int half = 0; half < HALVES<R> && half * SQUARE < size; half++) {
-    const int left = size - half * SQUARE;
-    const unsigned bits = left < SQUARE ? (1u << left) - 1 : (1u << SQUARE) - 1;
+    const int count = size - half * SQUARE;
+    const unsigned bits = count < SQUARE ? (1u << count) - 1 : (1u << SQUARE) - 1;
     Doubles x[COLUMNS], dn[REACTIVE];
     State state;
     size_t rows[SQUARE];  // lanes beyond `size` repeat the first: other threads write other rows
-    for (int i = 0; i < SQUARE; i++) rows[i] = s.out.rows[half * SQUARE + (i < left ? i : 0)];
+    for (int i = 0; i < SQUARE; i++) rows[i] = s.out.rows[half * SQUARE + (i < count ? i : 0)];
     read_rows(call.states, rows, x);
     state_of(x, state);
     for (int k = 0; k < REACTIVE; k++) dn[k] = load_half<R>(s.out.x[k], half);
@@ -214,7 +214,7 @@ INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
     for (int k = 0; k < SPECIES; k++) x[2 + COLUMN[k]] = state.Y[k];
     write_rows(call.states, rows, good, x);
     for (int i = 0; good != bits && i < SQUARE; i++)
-      if ((bits & ~good) >> i & 1) lose(call, rows[i]);
+      if ((bits & ~good) >> i & 1) fail(call, rows[i]);
   }
   const int rest = s.out.size - size;
   for (int i = 0; i < rest; i++) s.out.rows[i] = s.out.rows[size + i];
@@ -223,8 +223,8 @@ INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
   s.out.size = rest;
 }
 
-// Puts the states of the lanes `done` to those that wait for their end, and tells their error and
-// attempts and those of the lanes `failed`, whose states stay as they were, or are left to doubles.
+// Puts the states of the lanes `done` to those that wait for their end, and reports their error and
+// attempts and those of the lanes `failed`, whose states stay as they were, or are deferred to doubles.
 template <class R, class Method>
 INLINE void finish(Solver<R, Method> &s, const Request &call, unsigned done, unsigned failed) {
   const int at = s.out.size;
@@ -232,38 +232,38 @@ INLINE void finish(Solver<R, Method> &s, const Request &call, unsigned done, uns
     const int i = first_of(rest);
     const bool is_done = done >> i & 1;
     const double error = is_done ? double(lane_of(s.worst, i)) : infinity();
-    tell(call, s.rows[i], error, int64_t(lane_of(s.tried, i)));
-    if (!is_done && call.left) call.left->rows[call.left->size++] = s.rows[i];
-    else if (!is_done) lose(call, s.rows[i]);
+    report(call, s.rows[i], error, int64_t(lane_of(s.tried, i)));
     if (is_done) s.out.rows[s.out.size++] = s.rows[i];
+    else if (call.deferred) call.deferred->rows[call.deferred->size++] = s.rows[i];
+    else fail(call, s.rows[i]);
   }
   for (int k = 0; k < REACTIVE; k++) compress(s.out.x[k] + at, done, s.total[k]);
   compress(s.out.x[REACTIVE] + at, done, s.total_T);
   if (s.out.size >= WIDTH<R>) write_out(s, call, WIDTH<R>);
 }
 
-// Sets the change over the step of `s.s`; its embedded error over the tolerance, NaN where it is not
-// finite.
+// Sets the change over the step of `s.s`; its embedded error over the tolerance: the largest of the bounds of
+// docs/solver.md; infinite where the change is not finite.
 template <class R, class Method>
 INLINE Vector<R> error_of(Solver<R, Method> &s, double tolerance) {
   typedef Vector<R> V;
   Step<R, Method> &step = s.s;
   const V none{};
-  V moved{}, error{}, negative{}, sum{}, small{}, growing{};
+  V change_Y{}, error_Y{}, negative{}, sum{}, by_own{}, by_growing{};
   for (int k = 0; k < REACTIVE; k++) {
     const V change = with_stages<R, Method, OF_M, Method::STAGES>(none, step.K, k);
     const V own = absolute(V(with_stages<R, Method, OF_E, Method::STAGES>(none, step.K, k)));
     const V after = s.n[k] + change;
     step.change[k] = change;
-    moved = at_least(V(absolute(change) * R(WEIGHT[k])), moved);
-    error = at_least(V(own * R(WEIGHT[k])), error);
+    change_Y = at_least(V(absolute(change) * R(WEIGHT[k])), change_Y);
+    error_Y = at_least(V(own * R(WEIGHT[k])), error_Y);
     negative = at_most(V(after * R(WEIGHT[k])), negative);
     sum = sum + change;
     const V size = at_least(s.n[k], after) * R(OF_SMALL) + R(FLOOR_SMALL / WEIGHT[k]);
-    small = at_least(V(own * estimate(size)), small);
+    by_own = at_least(V(own * estimate(size)), by_own);
     if constexpr (sizeof(R) == 4) {
       const V of_growing = own * estimate(V(after * R(OF_GROWING) + R(FLOOR_GROWING / WEIGHT[k])));
-      growing = at_least(select(after > s.n[k] * R(GROWING), of_growing, none), growing);
+      by_growing = at_least(select(after > s.n[k] * R(GROWING), of_growing, none), by_growing);
     }
   }
   constexpr int LAST = UNKNOWNS<R> - 1;
@@ -272,13 +272,15 @@ INLINE Vector<R> error_of(Solver<R, Method> &s, double tolerance) {
   step.change[LAST] = change_T;
   const V part = s.h * reciprocal(s.dt);
   const V root = exp2(V(R(0.5) * log2(at_least(part, 1e-30))));
-  const V scale_Y = R(tolerance) * (moved + R(FLOOR_Y) * root) + R(ROUNDING<R>);
+  const V scale_Y = R(tolerance) * (change_Y + R(FLOOR_Y) * root) + R(ROUNDING<R>);
   const V scale_T =
       R(tolerance) * (absolute(change_T) + R(FLOOR_T) * root) + R(ROUNDING<R>) * s.T;
-  error = at_least(V(R(-NEGATIVE_Y) * negative), error) * reciprocal(scale_Y);
-  error = at_least(V(error_T * reciprocal(scale_T)), error);
-  small = at_least(select(moved < all_of<R>(QUIET_Y), growing, none), small);
-  error = at_least(V(small * R(1 / tolerance)), error) + R(0) * (sum + change_T);
+  const V by_change = at_least(V(R(-NEGATIVE_Y) * negative), error_Y) * reciprocal(scale_Y);
+  by_own = at_least(select(change_Y < all_of<R>(QUIET_Y), by_growing, none), by_own);
+  V error = at_least(V(error_T * reciprocal(scale_T)), by_change);
+  error = at_least(V(by_own * R(1 / tolerance)), error);
+  const Mask<R> is_finite = absolute(V(sum + change_T)) < all_of<R>(infinity());
+  error = select(is_finite, error, all_of<R>(infinity()));
   return select(step.pivot > V{}, error, V(error + R(TOO_LONG)));
 }
 
@@ -323,15 +325,38 @@ INLINE Vector<R> factor_of(Solver<R, Method> &s, Vector<R> error, Mask<R> good) 
   return select(good, after, at_least(rejected, SMALLEST_AFTER_REJECTION));
 }
 
+// Adds the change over the step to the states whose step is `good`.
+template <class R, class Method>
+INLINE void accept(Solver<R, Method> &s, Vector<R> error, Vector<R> T_next, Mask<R> good) {
+  typedef Vector<R> V;
+  s.t = select(good, V(s.t + s.h), s.t);
+  s.worst = select(good, at_least(error, s.worst), s.worst);
+  s.total_T = select(good, V(s.total_T + s.s.change[UNKNOWNS<R> - 1]), s.total_T);
+  s.T = select(good, T_next, s.T);
+  for (int k = 0; k < REACTIVE; k++) {
+    const V change = select(good, at_least(s.s.change[k], V(-s.n[k])), V{});
+    s.n[k] = s.n[k] + change;
+    s.total[k] = s.total[k] + change;
+  }
+}
+
+// The next step of what remains of dt: in equal steps of at most s.h, unless they are very many.
+template <class R, class Method> INLINE Vector<R> next_step(const Solver<R, Method> &s, Vector<R> remaining) {
+  typedef Vector<R> V;
+  const V ratio = remaining * reciprocal(s.h), parts = rounded(V(at_most(ratio, 1e5) + R(0.499)));
+  const V equal = select(ratio < all_of<R>(1e4), V(remaining * reciprocal(at_least(parts, 1.0))), s.h);
+  return select(remaining <= s.h, at_least(remaining, V(s.dt * R(0.1 * END<R>))), equal);
+}
+
 template <class R, class Method>
 INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   typedef Vector<R> V;
-  const V none{}, one = all_of<R>(1.0);
   int64_t limit = call.max_steps > 0 ? call.max_steps : MOST_ATTEMPTS;
-  if (call.left && limit > MOST_IN_FLOATS) limit = MOST_IN_FLOATS;
+  if (call.deferred && limit > MOST_IN_FLOATS) limit = MOST_IN_FLOATS;
   const int64_t countable = int64_t(1) << (sizeof(R) == 4 ? 24 : 53);
   const R most = R(limit < countable ? limit : countable);
-  s.T = all_of<R>(1000.0);
+  const V none{}, one = all_of<R>(1.0);
+  s.T = all_of<R>(1000.0);  // lanes without a state
   for (int k = 0; k < SPECIES; k++) s.n[k] = all_of<R>(0.01);
   s.h = s.dt = one;
   s.t = s.worst = s.tried = s.ideal = s.total_T = none;
@@ -358,25 +383,14 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
     const Mask<R> good = (error <= one) & (T_next >= all_of<R>(LOWEST_STAGE_T)) &
         (T_next <= all_of<R>(HIGHEST_STAGE_T));
     s.tried = s.tried + R(1);
-    s.t = select(good, V(s.t + s.h), s.t);
-    s.worst = select(good, at_least(error, s.worst), s.worst);
-    s.total_T = select(good, V(s.total_T + s.s.change[UNKNOWNS<R> - 1]), s.total_T);
-    s.T = select(good, T_next, s.T);
-    for (int k = 0; k < REACTIVE; k++) {
-      const V change = select(good, at_least(s.s.change[k], V(-s.n[k])), none);
-      s.n[k] = s.n[k] + change;
-      s.total[k] = s.total[k] + change;
-    }
+    accept(s, error, T_next, good);
     s.h = s.h * factor_of(s, error, good);
-    const V left = s.dt - s.t;
-    const Mask<R> is_done = left <= s.dt * R(END<R>);
-    const Mask<R> is_lost = no(is_done) & ((s.tried >= all_of<R>(most)) |
+    const V remaining = s.dt - s.t;
+    const Mask<R> is_done = remaining <= s.dt * R(END<R>);
+    const Mask<R> has_failed = no(is_done) & ((s.tried >= all_of<R>(most)) |
         (s.h < s.dt * R(SMALLEST_STEP)) | (s.T > all_of<R>(GONE_T)));
-    // What is left in equal steps, unless they are very many.
-    const V ratio = left * reciprocal(s.h), parts = rounded(V(at_most(ratio, 1e5) + R(0.499)));
-    const V equal = select(ratio < all_of<R>(1e4), V(left * reciprocal(at_least(parts, 1.0))), s.h);
-    s.h = select(left <= s.h, at_least(left, V(s.dt * R(0.1 * END<R>))), equal);
-    const unsigned done = bits_of(is_done) & s.busy, failed = bits_of(is_lost) & s.busy;
+    s.h = next_step(s, remaining);
+    const unsigned done = bits_of(is_done) & s.busy, failed = bits_of(has_failed) & s.busy;
     if (done | failed) {
       finish(s, call, done, failed);
       refill(s, call, done | failed);

@@ -42,6 +42,9 @@ INLINE void evaluate(Work<R> &s, const Reactor<R> &reactor, Vector<R> T, const V
                      Vector<R> *f, Vector<R> &cp) {
   typedef Vector<R> V;
   Gas<R> &g = s.g;
+#ifdef COMBRED_MULTIPLIERS
+  g.factors = multipliers<R>();
+#endif
   g.T = at_most(at_least(T, LOWEST_STAGE_T), HIGHEST_STAGE_T);
   g.per_T = reciprocal(g.T);
   g.log2_T = log2(V(g.T * R(1.0 / 1024)));

@@ -7,7 +7,7 @@
 // their rounding in float is small.
 #pragma once
 #include "solver/elementary.hpp"
-#include "solver/mechanism.hpp"
+#include "solver/multipliers.hpp"
 
 namespace solver {
 
@@ -27,6 +27,9 @@ template <class R> struct Gas {
   // Of the beginning of a step, for `set_thermo_near`, and what has changed since: log2 T, log2 M.
   V T_0, per_T_0, log2_T_0, gibbs_0[SPECIES], h_0[SPECIES], cp_0[SPECIES];
   V moved_T, moved_M[COLLIDERS];
+#ifdef COMBRED_MULTIPLIERS
+  const R *factors;  // of the rate constants
+#endif
 };
 
 // Whether an evaluation is that of a stage in floats, near the beginning of the step.

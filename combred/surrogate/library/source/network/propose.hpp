@@ -44,17 +44,17 @@ INLINE unsigned propose(Step &w, const Request &call, const size_t *rows, int co
     const double ratio = asked >> i & 1 ? double(lane_of(error, i)) / call.tolerance : infinity();
     const bool taken = ratio <= 1.0;
     done |= unsigned(taken) << i;
-    tell(call, rows[i], taken ? ratio : infinity(), 0);
+    report(call, rows[i], taken ? ratio : infinity(), 0);
   }
   if (done) write_block(w, call, rows, done);
   return done;
 }
 
 #ifndef __CUDACC__
-// The rows that nobody has taken yet, as long as call.left has room.
+// The rows that nobody has taken yet, as long as call.deferred has room.
 INLINE void propose(Step &w, const Request &call) {
   constexpr int BLOCK = WIDTH<float>;
-  while (call.left->size <= Left::ROOM - BLOCK) {
+  while (call.deferred->size <= Deferred::ROOM - BLOCK) {
     const size_t first = take(call.next, BLOCK);
     if (first >= call.n) return;
     size_t rows[BLOCK];
@@ -62,7 +62,7 @@ INLINE void propose(Step &w, const Request &call) {
     for (int i = 0; i < BLOCK; i++) rows[i] = first + (i < count ? i : 0);
     const unsigned done = propose(w, call, rows, count);
     for (int i = 0; i < count; i++)
-      if (!(done >> i & 1)) call.left->rows[call.left->size++] = rows[i];
+      if (!(done >> i & 1)) call.deferred->rows[call.deferred->size++] = rows[i];
   }
 }
 #endif

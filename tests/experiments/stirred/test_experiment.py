@@ -9,40 +9,36 @@ from hydrogen import AIR, MIXTURE
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import CVODE
-from combred.config import ValidationSettings
-from combred.experiments.stirred import cases as stirred_cases
+from combred.experiments.stirred.experiment import CASE, StirredReactors, cases, intermediate
 from combred.experiments.stirred.reactor import NOT_FINITE, StirredRun
-from combred.processes.workers import Processes
 
 ATM = 101325.0
 INERT = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
 
 
 @pytest.fixture(scope="module")
-def todo():
+def reactors(h2o2):
     """Two pressures, few particles and steps, and a flow that is fast enough to be seen."""
-    few = replace(stirred_cases.CASE, residence=1e-4, particles=8, steps=12)
-    return [replace(few, p=p) for p in (ATM, 20 * ATM)]
+    few = replace(CASE, residence=1e-4, particles=8, steps=12)
+    return StirredReactors(h2o2, MIXTURE, [replace(few, p=p) for p in (ATM, 20 * ATM)])
 
 
 @pytest.fixture(scope="module")
-def references(h2o2, todo):
-    return stirred_cases.reference(h2o2, ValidationSettings(), MIXTURE, Processes(), todo)
+def references(reactors):
+    return reactors.reference()
 
 
 def test_each_pressure_is_a_case():
-    one, other = stirred_cases.cases([ATM, 20 * ATM])
+    one, other = cases([ATM, 20 * ATM])
     assert (one.p, other.p) == (ATM, 20 * ATM) and replace(other, p=one.p) == one
 
 
-def test_cvode_agrees_with_the_references_of_the_solver(h2o2, todo, references):
+def test_cvode_agrees_with_the_references_of_the_solver(h2o2, reactors, references):
     done = []
     solver = CVODE(h2o2, 1e-9, 1e-17)
-    runs = stirred_cases.follow(
-        h2o2, solver, MIXTURE, todo, lambda step, steps: done.append((step, steps))
-    )
+    runs = reactors.follow(solver, references, lambda step, steps: done.append((step, steps)))
     assert done == [(i, 24) for i in range(1, 25)]
-    rows = stirred_cases.compare_all(h2o2, runs, references, MIXTURE)
+    rows = reactors.compare(runs, references)
     assert [(row["case"], row["p"]) for row in rows] == [("1 atm", ATM), ("20 atm", 20 * ATM)]
     for row in rows:
         assert row["errors"].keys() == {"T", "O"}  # at these few steps, what forms most
@@ -50,9 +46,9 @@ def test_cvode_agrees_with_the_references_of_the_solver(h2o2, todo, references):
         assert all(0.0 < error["largest"] < 1e-5 for error in row["errors"].values())
 
 
-def test_gas_that_does_not_react_has_errors(h2o2, todo, references):
-    runs = stirred_cases.follow(h2o2, INERT, MIXTURE, todo)
-    for row in stirred_cases.compare_all(h2o2, runs, references, MIXTURE):
+def test_gas_that_does_not_react_has_errors(reactors, references):
+    runs = reactors.follow(INERT, references)
+    for row in reactors.compare(runs, references):
         assert row["errors"]["T"]["largest"] >= row["errors"]["T"]["mean"] > 1e-5
         assert row["errors"]["O"]["largest"] > 1e-2
 
@@ -62,7 +58,7 @@ def planted(mechanism, names):
     Y = np.zeros((3, mechanism.n_species))
     Y[1:, [mechanism.index(name) for name in names]] = 1e-3
     particles = np.full(2, 900.0), Y[:2]
-    case = replace(stirred_cases.CASE, particles=2, steps=2)
+    case = replace(CASE, particles=2, steps=2)
     return StirredRun(case, np.arange(3.0), np.full(3, 900.0), np.zeros(3), Y, *particles, "")
 
 
@@ -74,10 +70,10 @@ def planted(mechanism, names):
 )  # fmt: skip
 def test_the_compared_species_is_an_intermediate(drm19, formed, compared):
     runs = [planted(drm19, formed)]
-    assert stirred_cases.intermediate(drm19, runs, Mixture("CH4:1", AIR)) == compared
+    assert intermediate(drm19, runs, Mixture("CH4:1", AIR)) == compared
 
 
-def test_a_run_with_a_solver_that_fails_is_not_finite(h2o2, todo):
+def test_a_run_with_a_solver_that_fails_is_not_finite(reactors, references):
     fails = SimpleNamespace(advance=lambda T, p, Y, dt: (np.full_like(T, np.nan), Y))
-    run = stirred_cases.follow(h2o2, fails, MIXTURE, todo[:1])[0]
+    run = reactors.follow(fails, references)[0]
     assert run.outcome == NOT_FINITE

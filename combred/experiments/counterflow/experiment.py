@@ -1,20 +1,60 @@
-"""Errors of counterflow flames: peak temperature, profile of T, peaks of radicals, extinction.
+"""Counterflow flames of fuel against oxidizer, compared by peak temperature, profile and radicals.
 
-Takes marched flames (`combred.experiments.counterflow.flame`) of a solver and of CVODE, or
-Cantera's flame; gives plain numbers.
+Takes streams and an `Advance`; gives a `CounterflowFlame` of each case
+(`combred.experiments.counterflow.flame`), and errors as plain numbers.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.optimize import minimize_scalar
 
 from combred.chemistry.mechanism import Mechanism
-from combred.experiments.counterflow.flame import CounterflowFlame
+from combred.chemistry.reactor import IntegrationError
+from combred.experiments.counterflow import flame
+from combred.experiments.counterflow.cantera_flame import CounterflowCase
+from combred.experiments.counterflow.flame import CounterflowFlame, CounterflowMarch
+from combred.experiments.counterflow.grid import CounterflowProfile
+from combred.experiments.flames import MarchedFlames
 from combred.experiments.metrics import peak_errors, tracked_species
 
 POSITION = 0.05  # of the flame's thickness: largest shift by which profiles are aligned
+FAILED = {"peak_T_error": np.nan, "profile_T_error": np.nan, "peak_errors": {}}
+
+
+@dataclass(frozen=True)
+class CounterflowFlames(MarchedFlames[CounterflowFlame]):
+    """Flames of the `CounterflowCase`s at the strain rate `strain` [1/s] of the inlets."""
+
+    march: CounterflowMarch = flame.MARCH
+    strain: float = 100.0
+
+    name: ClassVar = "counterflow flames"
+    kind: ClassVar = CounterflowFlame
+    marched: ClassVar = staticmethod(flame.burn)
+
+    def begin(self, case: CounterflowCase) -> CounterflowProfile:
+        """Cantera's flame. Raises ValueError where it finds none, or where it is extinct."""
+        try:
+            return flame.start(self.mechanism, case, self.strain, self.march.cells)
+        except IntegrationError as error:
+            raise ValueError(str(error)) from error
+
+    def compare(
+        self, found: list[CounterflowFlame], references: list[CounterflowFlame]
+    ) -> list[dict]:
+        """The errors of each case (`compare`); NaN where one of both flames does not burn."""
+        return [
+            compare(self.mechanism, of_flame(one), of_flame(reference))
+            if one.burns and reference.burns
+            else dict(FAILED)
+            for one, reference in zip(found, references, strict=True)
+        ]
+
+
+# -- errors of a profile ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hydrogen import FLAME, FLAME_DT, FLAME_MARCH, FLAME_TOLERANCES, FLAMES
+from hydrogen import FLAME, FLAME_TOLERANCES, FLAMES, premixed_flames
 
 from combred.chemistry.reactor import CVODE
 from combred.config import ValidationSettings
-from combred.experiments.outcome import UNSTEADY
-from combred.experiments.premixed.cases import cases, follow, require_steady
-from combred.experiments.premixed.errors import compare
+from combred.experiments.cells import UNSTEADY
+from combred.experiments.premixed.experiment import PremixedFlames
+
+
+def cases(settings):
+    return PremixedFlames.of(None, None, settings).cases
 
 
 def test_cases_are_all_combinations():
@@ -40,9 +43,10 @@ def test_the_burnt_gas_has_the_elements_of_the_unburnt(h2o2, flames):
 
 def test_cvode_follows_the_references_of_the_solver(h2o2, flames):
     calls, cvode = [], CVODE(h2o2, *FLAME_TOLERANCES)
-    found = follow(h2o2, cvode, FLAME_DT, flames, FLAME_MARCH, lambda *done: calls.append(done))
+    experiment = premixed_flames(h2o2)
+    found = experiment.follow(cvode, flames, lambda *done: calls.append(done))
     assert calls == [(1, 2), (2, 2)]
-    result = compare(h2o2, found, flames)
+    result = experiment.compare(found, flames)
     # A tenth of the tolerance, to which the references were marched.
     assert result["speed_error"]["worst"] < 0.001
     for row in result["cases"]:
@@ -51,6 +55,6 @@ def test_cvode_follows_the_references_of_the_solver(h2o2, flames):
     assert result["cases"][0]["steps"] == len(found[0].t)
 
 
-def test_an_unsteady_reference_is_refused(flames):
+def test_an_unsteady_reference_is_refused(h2o2, flames):
     with pytest.raises(ValueError, match=r"300 K, phi 0.9, 1 atm is not steady.*another phi or T"):
-        require_steady(replace(flames[0], outcome=UNSTEADY))
+        premixed_flames(h2o2).require_steady(replace(flames[0], outcome=UNSTEADY))

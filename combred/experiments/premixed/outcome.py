@@ -6,14 +6,12 @@ constants below. `combred.experiments.premixed.flame` marches on while it is `UN
 
 import numpy as np
 
+from combred.experiments.cells import LOST, STEADY, UNSTEADY, WENT_OUT
 from combred.experiments.premixed.grid import MovingGrid
 
 INTERVAL = 0.25  # flame times (thickness / speed) over which a speed is averaged
 INTERVALS = 3  # number of intervals whose mean speeds must agree
 OUT = 0.02  # a flame slower than this share of its initial speed is extinct
-
-STEADY, UNSTEADY = "steady", "not steady"
-NOT_FINITE, WENT_OUT, LOST = "not finite", "went out", "front left the grid"
 
 
 def judge(

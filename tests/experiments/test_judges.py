@@ -1,4 +1,4 @@
-"""The acceptance criteria: the cases drawn, and the errors of a surrogate in them."""
+"""Judges with limits: the cases drawn, and the errors of an `Advance` in them."""
 
 import math
 from contextlib import contextmanager
@@ -7,20 +7,20 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hydrogen import INERT
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import Tolerances
 from combred.config import ReductionSettings, ValidationSettings
-from combred.experiments.ignition import cases as ignition_cases
-from combred.processes.workers import Processes
-from combred.validation import acceptance as acceptance
-from combred.validation.acceptance import (
+from combred.experiments.ignition.experiment import Ignitions
+from combred.experiments.judges import (
     AcceptanceCriteria,
     References,
     draw_flames,
     draw_ignitions,
     judge,
 )
+from combred.experiments.premixed.experiment import PremixedFlames
 
 VALIDATION = ValidationSettings(
     T0=[1700.0, 1800.0, 1900.0], phi=[0.7, 1.3], p=[1e5, 4e5], burnt_time=5e-5
@@ -36,8 +36,8 @@ def silent(_title):
 
 
 def test_drawn_ignitions_lie_inside_the_range_of_the_validation_and_differ_from_its_cases():
-    drawn = draw_ignitions(VALIDATION, 12, 1)
-    assert len(set(drawn)) == 12 and not set(drawn) & set(ignition_cases.cases(VALIDATION))
+    drawn, own = draw_ignitions(VALIDATION, 12, 1), Ignitions.of(None, MIXTURE, VALIDATION).cases
+    assert len(set(drawn)) == 12 and not set(drawn) & set(own)
     for name, low, high in (("T0", 1700, 1900), ("phi", 0.7, 1.3), ("p", 1e5, 4e5)):
         values = np.array([getattr(case, name) for case in drawn])
         assert (values >= low).all() and (values <= high).all()
@@ -86,22 +86,21 @@ def test_only_cases_that_a_limit_needs_are_drawn():
 
 @pytest.fixture(scope="module")
 def answered(drm19, in_process):
-    """Criteria with two hot ignitions, their settings, and the solutions by CVODE."""
+    """Two hot ignitions, drawn, their settings, and the solutions by CVODE."""
     hot = replace(VALIDATION, T0=[1850.0, 1900.0], phi=[1.0], p=[101325.0])
     settings = ReductionSettings(criteria="ignition:1%,ignition_mean:0.5%")
     made = AcceptanceCriteria.of(settings, hot)
     made = replace(made, ignitions=made.ignitions[:2])
+    (ignitions,) = made.experiments(drm19, MIXTURE, hot)
+    ignitions = replace(ignitions, tolerances=TOLERANCES)
     with in_process():
-        rollouts = ignition_cases.reference(
-            drm19, hot, MIXTURE, Processes(), made.ignitions, TOLERANCES
-        )
-    return made, hot, References(rollouts, [])
+        return made, hot, References(ignitions, ignitions.reference())
 
 
 def test_references_are_of_the_cases_of_the_criteria(answered):
     made, _, references = answered
-    assert [rollout.case for rollout in references.rollouts] == made.ignitions
-    assert all(rollout.T[-1] > rollout.case.T0 + 400.0 for rollout in references.rollouts)
+    assert [rollout.case for rollout in references.runs] == made.ignitions
+    assert all(rollout.T[-1] > rollout.case.T0 + 400.0 for rollout in references.runs)
 
 
 class Late:
@@ -125,42 +124,40 @@ class Late:
 @pytest.mark.parametrize(
     ("shares", "worst", "mean"), [((0.0, 0.0), 0, 0), ((0.1, 0.02), 0.1, 0.06)]
 )
-def test_errors_are_the_worst_and_the_mean_of_the_ignition_delays(
-    answered, drm19, monkeypatch, shares, worst, mean
-):
+def test_errors_are_the_worst_and_the_mean_of_the_ignition_delays(answered, shares, worst, mean):
     made, _, references = answered
-    same = as_long_as_the_shortest(references.rollouts)
-    monkeypatch.setattr(acceptance, "fastest", lambda _, alone: alone and Late(same, shares))
-    errors = judge(drm19, None, made, References(same, []), DT, silent)
+    same = as_long_as_the_shortest(references)
+    errors = judge(Late(same.runs, shares), made.limits, [same], silent)
     assert errors["ignition"] == pytest.approx(worst, abs=0.01)
     assert errors["ignition_mean"] == pytest.approx(mean, abs=0.01)
 
 
-def as_long_as_the_shortest(rollouts):
-    n = min(len(one.t) for one in rollouts)
-    return [replace(one, t=one.t[:n], T=one.T[:n], Y=one.Y[:n]) for one in rollouts]
+def as_long_as_the_shortest(references):
+    n = min(len(one.t) for one in references.runs)
+    runs = [replace(one, t=one.t[:n], T=one.T[:n], Y=one.Y[:n]) for one in references.runs]
+    return replace(references, runs=runs)
 
 
-def test_a_case_that_does_not_ignite_has_an_infinite_error(answered, drm19, monkeypatch):
-    made, hot, references = answered
-    inert = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
-    monkeypatch.setattr(acceptance, "fastest", lambda _, alone: alone and inert)
-    errors = judge(drm19, None, made, references, DT, silent)
+def test_a_case_that_does_not_ignite_has_an_infinite_error(answered):
+    made, _, references = answered
+    errors = judge(INERT, made.limits, [references], silent)
     assert errors == {"ignition": math.inf, "ignition_mean": math.inf}
 
 
 @pytest.mark.parametrize(("limit", "asked"), [("1%", False), ("50%", True)])
-def test_flames_are_computed_only_if_the_ignitions_pass(answered, drm19, monkeypatch, limit, asked):
+def test_flames_are_computed_only_if_the_ignitions_pass(answered, drm19, limit, asked):
     _, hot, references = answered
     settings = ReductionSettings(criteria=f"ignition:{limit},flame:1%")
     made = AcceptanceCriteria.of(settings, replace(hot, flame_phi=[0.9, 1.1]))
-    same = as_long_as_the_shortest(references.rollouts)
-    monkeypatch.setattr(acceptance, "fastest", lambda _, alone: alone and Late(same, (0.2, 0.2)))
-    followed = []
-    monkeypatch.setattr(
-        acceptance.flame_cases, "follow", lambda *args, **_: followed.append(args) or ["flame"]
+    kinds = [type(one) for one in made.experiments(drm19, MIXTURE, hot)]
+    assert kinds == [Ignitions, PremixedFlames]
+    same, followed = as_long_as_the_shortest(references), []
+    flames = SimpleNamespace(
+        name="flames",
+        limits=PremixedFlames.limits,
+        follow=lambda *args: followed.append(args),
+        compare=lambda *_: {"speed_error": {"median": 0.1, "mean": 0.2, "worst": 0.3}},
     )
-    answer = {"speed_error": {"median": 0.1, "mean": 0.2, "worst": 0.3}}
-    monkeypatch.setattr(acceptance.flame_errors, "compare", lambda *args: answer)
-    errors = judge(drm19, None, made, References(same, ["CVODE's"]), DT, silent)
+    judged = [same, References(flames, ["CVODE's"])]
+    errors = judge(Late(same.runs, (0.2, 0.2)), made.limits, judged, silent)
     assert bool(followed) == asked and errors.get("flame") == (0.3 if asked else None)

@@ -5,16 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from combred.experiments.outcome import (
-    INTERVALS,
-    LOST,
-    OUT,
-    STEADY,
-    UNSTEADY,
-    WENT_OUT,
-    judge,
-    slope,
-)
+from combred.experiments.cells import LOST, STEADY, UNSTEADY, WENT_OUT
+from combred.experiments.premixed.outcome import INTERVALS, OUT, judge, slope
 
 EVERY, SPEED = 20, 0.4  # steps of an interval, m/s
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hydrogen import AIR, FUEL, IGNITION_DT, IGNITIONS
+from hydrogen import AIR, FUEL, IGNITION_DT, IGNITIONS, MIXTURE
 
 from combred.chemistry.reactor import CVODE
 from combred.config import ValidationSettings
-from combred.experiments.ignition import cases as ignition_cases
-from combred.experiments.ignition.cases import cases, follow, steps_to_equilibrium
+from combred.experiments.ignition import experiment
 from combred.experiments.ignition.delay import ignition_delay
+from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.ignition.rollout import Case
 
 DT = IGNITION_DT
@@ -16,7 +16,7 @@ DT = IGNITION_DT
 
 def test_cases_are_all_combinations():
     settings = ValidationSettings(T0=[1e3, 2e3], p=[3e5], phi=[4.0, 5.0, 6.0])
-    got = cases(settings)
+    got = Ignitions.of(None, None, settings).cases
     assert {(c.T0, c.p, c.phi) for c in got} == {(T, 3e5, f) for T in (1e3, 2e3) for f in (4, 5, 6)}
     assert len(got) == 6
 
@@ -42,9 +42,9 @@ def test_a_reference_ends_at_equilibrium(h2o2, ignitions):
 def test_a_case_that_does_not_ignite_is_refused(h2o2, monkeypatch):
     case = Case(700.0, 101325.0, 1.0)
     Y0 = h2o2.mixture(FUEL, AIR, 1.0)
-    monkeypatch.setattr(ignition_cases, "LONGEST", 1e-3)
+    monkeypatch.setattr(experiment, "LONGEST", 1e-3)
     with pytest.raises(ValueError, match=r"700 K, phi 1, 1 atm does not ignite.*hotter T0"):
-        steps_to_equilibrium(h2o2, case, Y0, IGNITIONS)
+        Ignitions.of(h2o2, MIXTURE, IGNITIONS).steps_to_equilibrium(case, Y0)
 
 
 def test_a_case_that_cvode_cannot_integrate_is_refused(h2o2):
@@ -52,11 +52,11 @@ def test_a_case_that_cvode_cannot_integrate_is_refused(h2o2):
     with pytest.raises(
         ValueError, match=r"CVODE cannot integrate the case 100000 K.*choose another T0"
     ):
-        steps_to_equilibrium(h2o2, Case(1e5, 101325.0, 1.0), Y0, IGNITIONS)
+        Ignitions.of(h2o2, MIXTURE, IGNITIONS).steps_to_equilibrium(Case(1e5, 101325.0, 1.0), Y0)
 
 
 def test_cvode_with_a_cold_start_in_every_step_follows_its_reference(h2o2, ignitions):
-    rollouts = follow(CVODE(h2o2), DT, ignitions)
+    rollouts = Ignitions.of(h2o2, MIXTURE, IGNITIONS).follow(CVODE(h2o2), ignitions)
     for rollout, ref in zip(rollouts, ignitions, strict=True):
         assert rollout.case == ref.case
         assert np.array_equal(rollout.t, ref.t)

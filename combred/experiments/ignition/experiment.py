@@ -1,0 +1,140 @@
+"""Ignitions, compared along the whole way to burnt gas.
+
+Takes cases and an `Advance`; gives a `Rollout` of each case, and errors for validation.json. CVODE
+integrates the references.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar, Self
+
+import numpy as np
+
+from combred.chemistry.fuel import Mixture
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import REFERENCE, IntegrationError, Reactor, Tolerances
+from combred.chemistry.stepper import Advance
+from combred.config import ValidationSettings
+from combred.experiments.experiment import ALONE, Experiment, OnProgress, silent
+from combred.experiments.ignition.delay import ignition_delay
+from combred.experiments.ignition.rollout import IGNITED, Case, Rollout, integrate, march, mixtures
+from combred.experiments.metrics import relative_error, summarize, worst
+from combred.processes.workers import Processes
+
+MOST_STEPS = 1_000_000  # of a rollout, whose states are stored: 180 bytes each, 21 species
+LONGEST = 0.1  # s, longest ignition delay that is waited for
+
+
+@dataclass(frozen=True)
+class Ignitions(Experiment[Rollout]):
+    """Ignitions of the `Case`s in steps dt [s], over 1.3 ignition delays and then burnt_time [s];
+    tolerances: of CVODE."""
+
+    dt: float
+    burnt_time: float
+    tolerances: Tolerances = REFERENCE
+
+    name: ClassVar = "ignitions"
+    kind: ClassVar = Rollout
+    limits: ClassVar = {
+        "ignition": ("delay_error", "worst"),
+        "ignition_mean": ("delay_error", "mean"),
+    }
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, mixture: Mixture, settings: ValidationSettings) -> Self:
+        """All combinations of the temperatures, pressures and equivalence ratios of `settings`."""
+        cases = [Case(*values) for values in product(settings.T0, settings.p, settings.phi)]
+        return cls(mechanism, mixture, cases, settings.dt, settings.burnt_time)
+
+    def reference(self, processes: Processes = ALONE) -> list[Rollout]:
+        """CVODE's rollouts, with states in intervals of dt. Raises ValueError where a case does not
+        ignite."""
+        Y0 = mixtures(self.mechanism, self.cases, self.mixture.fuel, self.mixture.oxidizer)
+        return processes.results(self._integrate, list(zip(self.cases, Y0, strict=True)))
+
+    def _integrate(self, case: Case, Y0: np.ndarray) -> Rollout:
+        steps = self.steps_to_equilibrium(case, Y0)
+        return integrate(self.mechanism, case, Y0, self.dt, steps, self.tolerances)
+
+    def steps_to_equilibrium(self, case: Case, Y0: np.ndarray) -> int:
+        """The number of steps of a rollout; Y0 (n_species,): initial mass fractions. Raises
+        ValueError where CVODE fails, where the case does not ignite within `LONGEST`, or where it
+        takes more than `MOST_STEPS` steps."""
+        reactor = Reactor(self.mechanism, *self.tolerances)
+        reactor.start(case.T0, case.p, Y0)
+        t, T = 0.0, case.T0
+        while t < LONGEST:
+            try:
+                t, T = reactor.step()
+            except IntegrationError as error:
+                raise ValueError(
+                    f"CVODE cannot integrate the case {case} ({error}): choose another T0, p or phi"
+                ) from error
+            if T > case.T0 + IGNITED:
+                steps = int(np.ceil((1.3 * t + self.burnt_time) / self.dt))
+                if steps > MOST_STEPS:
+                    raise ValueError(
+                        f"the case {case} takes {steps:.2g} steps of dt = {self.dt:g} s, and at "
+                        f"most {MOST_STEPS:,} are stored: give a larger dt, a shorter time "
+                        "of burnt gas or a hotter T0"
+                    )
+                return steps
+        raise ValueError(f"the case {case} does not ignite within {LONGEST} s: choose a hotter T0")
+
+    def follow(
+        self, advance: Advance, references: list[Rollout], on_progress: OnProgress = silent
+    ) -> list[Rollout]:
+        """The rollouts of `advance`, as long as the `references`."""
+        cases, Y0 = [r.case for r in references], np.array([r.Y[0] for r in references])
+        return march(advance, self.dt, cases, Y0, [len(r.t) - 1 for r in references], on_progress)
+
+    def compare(self, found: list[Rollout], references: list[Rollout]) -> dict:
+        """The errors of each case ("cases"), and their median, mean and worst
+        (`combred.experiments.metrics.summarize`).
+
+        delay_error (`combred.experiments.ignition.delay`): relative; burnt_T_error [K]: of the last
+        state; largest_T_error [K]: after 1.1 ignition delays (the larger of the two), NaN where no
+        state is later; equilibrium_T_error [K]: of the last state against Cantera's equilibrium at
+        constant enthalpy and pressure; element_drift: largest change of an element's mass fraction
+        along the rollout.
+        """
+        both = zip(found, references, strict=True)
+        rows = [_case_errors(self.mechanism, rollout, reference) for rollout, reference in both]
+        delays = [row["delay_error"] for row in rows]
+        return {
+            "cases": rows,
+            "all_ignite": all(row["ignited"] for row in rows),
+            "delay_error": summarize(delays),
+            "worst_case": rows[worst(delays)]["case"],
+            "burnt_T_error": summarize([row["burnt_T_error"] for row in rows]),
+        }
+
+
+def _case_errors(mechanism: Mechanism, rollout: Rollout, reference: Rollout) -> dict:
+    """The errors of one case."""
+    case = reference.case
+    burnt_T = float(reference.T[-1])
+    delay = ignition_delay(mechanism, rollout, burnt_T)
+    reference_delay = ignition_delay(mechanism, reference, burnt_T)
+    late = reference.t > max(np.nan_to_num(delay), reference_delay) * 1.1
+    gas = mechanism.solution(transport=False)
+    gas.TPY = case.T0, case.p, reference.Y[0]
+    gas.equilibrate("HP")
+    elements = (rollout.Y - rollout.Y[0]) @ mechanism.elements.T
+    T_errors = np.abs(rollout.T - reference.T)
+    return {
+        "case": str(case),
+        "T0": case.T0,
+        "p": case.p,
+        "phi": case.phi,
+        "steps": len(reference.t) - 1,
+        "ignited": bool(np.isfinite(delay)),
+        "delay": delay,
+        "reference_delay": reference_delay,
+        "delay_error": relative_error(delay, reference_delay),
+        "burnt_T_error": float(T_errors[-1]),
+        "largest_T_error": float(np.max(T_errors[late])) if late.any() else np.nan,
+        "equilibrium_T_error": abs(float(rollout.T[-1] - gas.T)),
+        "element_drift": float(np.max(np.abs(elements))),
+    }

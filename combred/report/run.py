@@ -1,0 +1,72 @@
+"""The page of a run: report.html and its figures.
+
+Takes the files that the other steps wrote into a run folder; measures and computes nothing.
+"""
+
+from pathlib import Path
+
+from combred.chemistry.mechanism import Mechanism
+from combred.report import verdict
+from combred.report.blocks import Section
+from combred.report.flows import flame_section, reference_said, stirred_section
+from combred.report.folder import Folder
+from combred.report.formats import NBSP
+from combred.report.ignitions import ignition_section
+from combred.report.pages import Page, write_page
+from combred.report.provenance import limit_section, made_section
+from combred.report.reduction import reduction_section
+
+NUMBERS = "validation.json"
+SPECIES = 3  # in the figure of flames
+
+
+def write_report(folder: Path, mechanism: Mechanism) -> None:
+    """Write report.html and figures/ into a run folder that has been validated.
+
+    Raises FileNotFoundError if validation.json is missing, ValueError if a file is damaged or
+    belongs to another mechanism.
+    """
+    run = Folder(folder, mechanism)
+    name = run.path.resolve().name
+    page = Page(
+        title=f"Networks, solver and CVODE: {run.inputs['fuel']}, {mechanism.name}",
+        name=name,
+        done=f"Run {name}, reported",
+        alarms=verdict.alarms(run),
+        verdict=verdict.sentence(run.validation),
+        further=verdict.further(run.validation),
+        head=[verdict.comparison(run.validation, run.shipped)],
+        sections=[
+            *experiments(run),
+            *reduction_section(run),
+            made_section(run),
+            limit_section(run),
+        ],
+    )
+    write_page(run.path / "report.html", page)
+
+
+def experiments(run: Folder) -> list[Section]:
+    """The ignitions, and the flames and stirred reactors if there are any."""
+    results = {name: of["cases"] for name, of in run.compared.items()}
+    said = f"Cases: {run.cases}."
+    sections = [ignition_section(said, results, NUMBERS)]
+    off, last = run.validation.get("reference_difference", {}), run.stages[run.last]
+    if "flame" in last:
+        results = {name: of["flame"]["cases"] for name, of in run.compared.items()}
+        species = list(results["solver"][0]["peak_errors"])[:SPECIES]
+        curves = run.curves("flames.h5", "flame_inputs", species)
+        said = reference_said(off["flames"])
+        sections.append(flame_section(said, results, curves, (NUMBERS, "flames.h5")))
+    if last.get("stirred"):
+        results = {name: of["stirred"] for name, of in run.compared.items()}
+        species = [name for name in last["stirred"][0]["errors"] if name != "T"]
+        curves = run.curves("stirred.h5", "stirred_inputs", species)
+        of = run.validation["stirred_inputs"]["cases"][0]
+        said = (
+            f"There are {of['particles']} particles, and dt = {of['dt']:g}{NBSP}s. The residence "
+            f"time is {1e3 * of['residence']:g}{NBSP}ms, the mixing time "
+            f"{1e3 * of['mixing']:g}{NBSP}ms. {reference_said(off['stirred'])}"
+        )
+        sections.append(stirred_section(said, results, curves, (NUMBERS, "stirred.h5")))
+    return sections

@@ -1,0 +1,116 @@
+"""Flames and stirred reactors: their tables and figures, and what a run lacks of them."""
+
+import shutil
+
+import h5py
+import numpy as np
+import pytest
+from run_folder import Page, change, number, plant_runs
+
+from combred.report.flows import curve_picture, error_table, flame_errors
+from combred.report.folder import Folder
+from combred.report.run import write_report
+
+NAN = float("nan")
+LINES = ["solver", "stage 0", "stage 2"]
+FLAMES = [
+    [2e-4] * 4,
+    [0.01, 0.02, -0.03, 0.04], [0.01, 0.02, -0.03, 0.01], [0.011, NAN, -0.052, 0.024],
+]  # fmt: skip
+STIRRED = [[1e-4, 1e-4], [0.05, 0.02], [0.06, 0.03], [0.01, NAN]]
+PLANTED = {"flame": FLAMES, "stirred": STIRRED}
+FILES = {"flame": "flames", "stirred": "stirred"}
+
+
+def test_flames_are_shown_where_there_are_some(whole, drm19):
+    assert "Flames" not in Page(whole / "report.html").text
+    plant_runs(whole, drm19, "flame", FLAMES)
+    write_report(whole, drm19)
+    page = Page(whole / "report.html")
+    assert (whole / "figures/flames.png").is_file()
+    heads, *rows = page.tables[0]
+    speeds = [row[heads.index("flame speed")] for row in rows]
+    assert speeds == ["–", "–", "0.02 %", "4.00 %", "3.00 %", "no flame"]
+    heads, *rows = page.table("thickness")
+    assert heads == ["", "outcome", "speed", "thickness", "T, largest", "peaks, largest"]
+    assert [row[0] for row in rows[:4]] == ["300 K, phi 0.6, 1 atm: 0.400 m/s, 0.400 mm", *LINES]
+    assert [row[2] for row in rows[9:12]] == ["+0.02 %", "−3.00 %", "−5.20 %"]
+    assert rows[7][1:] == ["went out", "–", "–", "–", "–"]
+    assert rows[11][4:] == ["52.0 K", "5.20 %"]
+    assert "differs from CVODE by at most 0.0002 % of the change" in page.text
+
+
+def test_a_counterflow_flame_has_its_own_columns():
+    row = {"case": "100 1/s", "outcome": "steady", "peak_T_error": 0.5, "profile_T_error": 1.25,
+           "peak_errors": {"OH": 1e-3, "H": 2e-3}}  # fmt: skip
+    table = error_table({"solver": [row]}, flame_errors, "a.json", "")
+    assert table.columns == ["", "outcome", "peak T", "T, largest", "peaks, largest"]
+    cells = [cell.replace("\u00a0", " ") for cell in table.rows[1]]
+    assert cells == ["solver", "steady", "0.500 K", "1.25 K", "0.20 %"]
+
+
+def test_stirred_reactors_are_shown_where_there_are_some(whole, drm19):
+    plant_runs(whole, drm19, "stirred", STIRRED)
+    write_report(whole, drm19)
+    page = Page(whole / "report.html")
+    assert "40 particles" in page.text and "residence time is 2 ms" in page.text
+    assert (whole / "figures/stirred.png").is_file()
+    heads, *rows = page.table("CO, largest")
+    assert heads[2:] == [f"{k}, {of}" for k in ("T", "CO") for of in ("largest", "mean")]
+    assert [row[0] for row in rows] == ["1 atm", *LINES, "2 atm", *LINES]
+    for at, largest in ((1, 0.01), (2, 5.0), (3, 1.0), (6, 2.0)):
+        found = [number(cell) for cell in rows[at][2:]]
+        assert found == pytest.approx([largest, 0.5 * largest] * 2, abs=0.006)
+    assert rows[7][1:] == ["not finite", *["–"] * 4]
+
+
+def test_the_three_worst_cases_are_drawn_beside_the_reference():
+    curve = {"t": [0.0, 1e-3], "T": [1500.0, 1600.0], "Y": {"CO": [0.0, 0.1], "$x": [0.0, 0.2]}}
+    curves = {name: [curve] * 4 for name in ("reference", "solver", "stage 0")}
+    cases = [("1 atm", 0.03), ("2 atm", 0.01), ("5 atm", None), ("20 atm", 0.02)]
+    picture = curve_picture("stirred", "Means.", cases, curves, ("a.json", "b.h5"))
+    assert picture.source == "b.h5, a.json" and "The 3 cases" in picture.caption
+    figure = picture.draw()
+    assert [axes.get_title() for axes in figure.axes][:3] == ["1 atm", "5 atm", "20 atm"]
+    assert [len(axes.lines) for axes in figure.axes] == [3] * 9
+    labels = [axes.get_ylabel() for axes in figure.axes[::3]]
+    assert labels == ["mean T [K]", "mean Y(CO) [-]", r"mean Y(\$x) [-]"]
+    assert list(figure.axes[0].lines[0].get_xdata()) == [0.0, 1.0]
+
+
+def test_flames_are_drawn_from_their_fronts(whole, drm19):
+    """T is halfway, at 1300 K, in the middle of a profile of 4 mm; stage 2 is 1 % hotter."""
+    plant_runs(whole, drm19, "flame", [[0.0], [0.0], [0.0], [0.01]])
+    curves = Folder(whole, drm19).curves("flames.h5", "flame_inputs", ["CH4"])
+    assert list(curves) == ["reference", *LINES]
+    assert curves["reference"][0]["x"][[0, 4, -1]] == pytest.approx([-2e-3, 0.0, 2e-3])
+    hotter = np.interp(1300.0, curves["stage 2"][0]["T"], curves["stage 2"][0]["x"])
+    assert hotter == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("why", ["missing", "of other settings", "lacks a stage", "other species"])
+def test_curves_that_cannot_be_drawn_are_named(whole, drm19, kind, why):
+    plant_runs(whole, drm19, kind, PLANTED[kind])
+    file = whole / f"{FILES[kind]}.h5"
+    if why == "missing":
+        file.unlink()
+    elif why == "of other settings":
+        case = {"particles": 8, "dt": 1.0, "residence": 1.0, "mixing": 1.0}
+        change(whole, **{f"{kind}_inputs": {"cases": [case]}})
+    else:
+        with h5py.File(file, "a") as runs:
+            if why == "lacks a stage":
+                del runs["stage2"]
+            else:
+                runs.attrs["species"] = list(drm19.species_names)[::-1]
+    write_report(whole, drm19)
+    assert not (whole / f"figures/{FILES[kind]}.png").exists()
+    assert f"{FILES[kind]}.h5 is missing or lacks a result" in Page(whole / "report.html").text
+
+
+def test_a_damaged_file_is_refused(whole, drm19):
+    plant_runs(whole, drm19, "flame", FLAMES)
+    shutil.copy(whole / "validation.json", whole / "flames.h5")
+    with pytest.raises(ValueError, match="flames.h5 cannot be used .* validate again"):
+        write_report(whole, drm19)

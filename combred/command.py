@@ -170,39 +170,32 @@ def openfoam(given: argparse.Namespace) -> int:
 
 def models(_: argparse.Namespace) -> int:
     """Print a table of the models that come with combred."""
-    import cantera as ct
-
     from combred.pipeline.console import show
     from combred.report.blocks import Table
+    from combred.report.formats import atmospheres, percent, span
 
-    rows = [["", "fuel", "mechanism", "species", "weights", "pressures [atm]", "time steps [s]",
-             "worst delay", "us a state"]]  # fmt: skip
-    machines = set()
+    heads = ["", "fuel", "mechanism", "species", "weights", "pressures [atm]", "time steps [s]",
+             "worst delay", "us a state"]  # fmt: skip
+    rows, machines = [], set()
     for name, card in combred.models().items():
         made, time = card["training"]["sampling"], card.get("time")
-        if time:
-            machines.add(time["machine"])
+        machines |= {time["machine"]} if time else set()
         rows.append([
             name,
             made["fuel"].removesuffix(":1"),
             card["mechanism"],
             str(len(card["species"])),
             f"{card['network']['weights']:,}",
-            _range([p / ct.one_atm for p in card["range"]["p"]]),
-            _range(made["dt"]),
-            f"{100 * card['accuracy']['delay_error']['worst']:.2f} %",
+            " to ".join(map(atmospheres, card["range"]["p"])),
+            span(made["dt"]),
+            percent(card["accuracy"]["delay_error"]["worst"]),
             f"{1e6 * time['seconds']:.1f}" if time else "-",
         ])  # fmt: skip
-    show(Table(rows[0], rows[1:], "", left=3))
+    show(Table(heads, rows, "", left=3))
     print("\nworst delay: by the network alone, in the ignitions of its run; README.md has others,")
     print("with the solver behind it. us a state: along ignitions, with the solver, on one core")
     print(f"({' and '.join(machines)}).")
     return 0
-
-
-def _range(limits: list[float]) -> str:
-    """Lowest and highest in words, one where they agree."""
-    return " to ".join(dict.fromkeys(f"{x:.2g}" for x in limits))
 
 
 if __name__ == "__main__":

@@ -67,16 +67,12 @@ def premixed_flame(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict
         begin = flames.begin(case)
     except ValueError as error:
         return {"skipped": str(error)}
-    dt = MovingGrid(mechanism, begin).thickness() / begin.speed / STEPS_PER_TIME
-    found, exact = beside_itself(flames := replace(flames, dt=dt), solver, begin)
+    time = MovingGrid(mechanism, begin).thickness() / begin.speed
+    flames = replace(flames, dt=time / STEPS_PER_TIME)
+    found, exact = beside_itself(flames, solver, begin)
     if found is None:
         return {"skipped": f"the flame of {case} goes out"}
-    return {
-        "dt": dt,
-        "errors": flames.compare([found], [exact])["cases"][0],
-        "reference": largest(flames.differences_from_cvode([exact])),
-        "curves": curves(mechanism, found, exact),
-    }
+    return numbers(flames, found, exact)
 
 
 def counterflow_flame(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
@@ -96,14 +92,8 @@ def counterflow_flame(mechanism: Mechanism, solver: Solver, of: Conditions) -> d
     found, exact = beside_itself(flames, solver, begin)
     if found is None:
         return {"skipped": f"the flame of {case} goes out at {begin.strain:.0f} 1/s"}
-    return {
-        "dt": flames.dt,
-        "strain": begin.strain,
-        "outcome": found.outcome,
-        "errors": flames.compare([found], [exact])[0],
-        "reference": largest(flames.differences_from_cvode([exact])),
-        "curves": curves(mechanism, found, exact),
-    }
+    how = {"strain": begin.strain, "outcome": found.outcome}
+    return how | numbers(flames, found, exact)
 
 
 def beside_itself(flames: MarchedFlames, solver: Solver, begin: Any) -> tuple[Any, Any]:
@@ -117,18 +107,23 @@ def beside_itself(flames: MarchedFlames, solver: Solver, begin: Any) -> tuple[An
     return found, exact
 
 
-def curves(mechanism: Mechanism, found: Any, exact: Any) -> list[dict]:
-    """The profiles of two flames as plain numbers: T and the species to show, from the front of a
+def numbers(flames: MarchedFlames, found: Any, exact: Any) -> dict:
+    """The errors of a flame, and its profiles: T and the species to show, from the front of a
     premixed flame, or the stagnation plane of a counterflow flame, on."""
-    shown = species_to_show(mechanism, exact.Y)
-    return [
-        {
-            "x": plain(one.x - getattr(one, "front_x", 0.0)),
-            "T": plain(one.T),
-            "Y": {mechanism.species_names[k]: plain(one.Y[:, k]) for k in shown},
-        }
-        for one in (found, exact)
-    ]
+    shown, names = species_to_show(exact.Y), flames.mechanism.species_names
+    return {
+        "dt": flames.dt,
+        "errors": flames.compare([found], [exact])["cases"][0],
+        "reference": largest(flames.differences_from_cvode([exact])),
+        "curves": [
+            {
+                "x": plain(one.x - getattr(one, "front_x", 0.0)),
+                "T": plain(one.T),
+                "Y": {names[k]: plain(one.Y[:, k]) for k in shown},
+            }
+            for one in (found, exact)
+        ],
+    }
 
 
 def where_possible(
@@ -140,7 +135,7 @@ def where_possible(
     return part(mechanism, solver, of)
 
 
-def species_to_show(mechanism: Mechanism, Y: np.ndarray) -> list[int]:
+def species_to_show(Y: np.ndarray) -> list[int]:
     """Indices of the `SHOWN` species that are largest inside a profile Y (n, n_species) and small
     at both of its ends: those that the flame forms and consumes."""
     inside, ends = Y.max(axis=0), np.maximum(Y[0], Y[-1])

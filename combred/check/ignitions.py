@@ -33,10 +33,9 @@ def draw(
         T0 = rng.uniform(*of.T0, DRAWN)
         p, phi = (low * (high / low) ** rng.random(DRAWN) for low, high in (of.p, of.phi))
         cases = [Case(*row) for row in zip(T0.tolist(), p.tolist(), phi.tolist(), strict=True)]
-        begin = IgnitionDelays(mechanism, of.mixture, cases, dt, LONGEST).beginnings
+        T, p, Y, half = IgnitionDelays(mechanism, of.mixture, cases, dt, LONGEST).beginnings
         late, early = (
-            advance_each(solver, *begin[:3], steps * dt)[0] > begin.half
-            for steps in (LONGEST, SHORTEST)
+            advance_each(solver, T, p, Y, steps * dt)[0] > half for steps in (LONGEST, SHORTEST)
         )
         found += [cases[i] for i in np.flatnonzero(late & ~early)]
         if len(found) >= count:

@@ -157,8 +157,7 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
             "sample the states again. States of your own follow the schema in "
             "combred/dataset/schema.py."
         )
-    _require_whole(path, attributes, shapes)
-    _require_mechanism(path, attributes, shapes, mechanism)
+    _require_whole(path, attributes, shapes, mechanism)
     kinds, whole = attributes["samplers"], samplers.dtype.kind in "biu"
     if np.ndim(kinds) != 1 or not whole or not 0 <= samplers.min() <= samplers.max() < len(kinds):
         raise StateFileError(
@@ -172,8 +171,11 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
     return table
 
 
-def _require_whole(path: Path, attributes: dict, shapes: dict[str, tuple[int, ...]]) -> None:
-    """StateFileError where a file is not finished, or has not the rows that it should have."""
+def _require_whole(
+    path: Path, attributes: dict, shapes: dict[str, tuple[int, ...]], mechanism: Mechanism
+) -> None:
+    """StateFileError where a file is not finished, has not the rows that it should have, or has
+    states of another mechanism."""
     for name in ("mechanism", "mechanism_sha256", "samplers", "rows"):  # the last is written last
         if name not in attributes:
             raise StateFileError(f"{path} is not finished: it has no attribute {name}. {AGAIN}")
@@ -188,12 +190,6 @@ def _require_whole(path: Path, attributes: dict, shapes: dict[str, tuple[int, ..
             f"{path} has no labelled rows: none of its states could be integrated. Sample other "
             "ranges of T0, p, phi or dt."
         )
-
-
-def _require_mechanism(
-    path: Path, attributes: dict, shapes: dict[str, tuple[int, ...]], mechanism: Mechanism
-) -> None:
-    """StateFileError where the states are of another mechanism."""
     if str(attributes["mechanism_sha256"]) != mechanism.sha256:
         raise StateFileError(
             f"{path} holds states of {attributes['mechanism']} "

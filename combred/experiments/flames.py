@@ -47,19 +47,14 @@ class MarchedFlames(Experiment[FlameRun]):
         % of the speed at 300 K, 0.27 % at 800 K (docs/findings.md). Raises ValueError where the
         flame does not become steady.
         """
-        steady = self.require_steady(self.burn(advance, begin))
-        how = self.march
+        steady, how = self.burn(advance, begin), self.march
+        if steady.outcome != STEADY:
+            raise ValueError(
+                f"the flame of the case {begin.case} is not steady after {len(steady.t)} steps "
+                f"(outcome: {steady.outcome}), and so no reference: choose another phi or T"
+            )
         further = replace(how, tolerance=how.tolerance / 10, longest=2 * how.longest)
         return replace(self.burn(advance, steady.profile, further), outcome=steady.outcome)
-
-    def require_steady(self, flame: Any) -> Any:
-        """`flame` itself. Raises ValueError where it is not steady and cannot be a reference."""
-        if flame.outcome != STEADY:
-            raise ValueError(
-                f"the flame of the case {flame.profile.case} is not steady after {len(flame.t)} "
-                f"steps (outcome: {flame.outcome}), and so no reference: choose another phi or T"
-            )
-        return flame
 
     def reference(self, processes: Processes = ALONE) -> list[FlameRun]:
         """The solver's flames, at the tolerance `PRECISE`. Raises ValueError where Cantera finds no

@@ -21,12 +21,12 @@ from combred.sampling.sample import provenance
 from combred.sensitivity.file import sensitive_provenance
 from combred.sensitivity.sampling.sample import plan
 
+BY_CVODE, BY_SOLVER = {"chemistry": REFERENCE._asdict()}, {"tolerance": PRECISE}  # of references
+
 
 def states(run: Run) -> Artefact:
     """states.h5: the labelled states."""
-    s = run.settings
-    inputs = provenance(s.sampling, s.seed)
-    return Artefact(run.path("states.h5"), inputs)
+    return Artefact(run.path("states.h5"), provenance(run.settings.sampling, run.settings.seed))
 
 
 def sensitive(run: Run) -> Artefact:
@@ -35,16 +35,16 @@ def sensitive(run: Run) -> Artefact:
     s, path = run.settings, run.path("sensitive.h5")
     if not s.network.kinetics or not plan(run.mechanism, s.sensitivity):
         return Artefact(path, {})
-    made_with = s.sensitivity, s.sampling, s.seed
-    return Artefact(path, sensitive_provenance(run.mechanism, *made_with))
+    made_with = run.mechanism, s.sensitivity, s.sampling, s.seed
+    return Artefact(path, sensitive_provenance(*made_with))
 
 
 def trained_network(run: Run) -> NetworkArtefact:
     """stage0.safetensors where it is trained here."""
     s = run.settings
-    data = {"states": states(run).inputs, **_sensitive(run)}
-    inputs = {"network": asdict(s.network), "training": s.training.outcome}
-    return NetworkArtefact(run.weights(0), {**data, **inputs}, 0)
+    made = {"network": asdict(s.network), "training": s.training.outcome}
+    inputs = {"states": states(run).inputs, **_sensitive(run), **made}
+    return NetworkArtefact(run.weights(0), inputs, 0)
 
 
 def shipped_network(run: Run, name: str) -> NetworkArtefact:
@@ -90,14 +90,14 @@ def criteria(run: Run) -> dict:
     with of_settings("reduction.criteria, validation.T0, .p, .phi, .flame_T, .flame_phi"):
         cases = AcceptanceCriteria.of(s.reduction, s.validation).cases()
     given = {"cases": cases, "burnt_time": s.validation.burnt_time}
-    return given | _by_cvode(run) | _by_solver(run)
+    return given | BY_CVODE | BY_SOLVER | _reactors(run)
 
 
 def ignitions(run: Run) -> Artefact:
     """validation.h5: the ignitions of every stage and of CVODE."""
     v = run.settings.validation
     cases = {"T0": v.T0, "phi": v.phi, "p": v.p, "burnt_time": v.burnt_time}
-    return Artefact(run.path("validation.h5"), {"validation": cases, **_by_cvode(run)})
+    return Artefact(run.path("validation.h5"), {"validation": cases, **BY_CVODE, **_reactors(run)})
 
 
 def flames(run: Run) -> Artefact:
@@ -105,7 +105,7 @@ def flames(run: Run) -> Artefact:
     for."""
     v = run.settings.validation
     cases = {"flame_phi": v.flame_phi, "flame_T": v.flame_T, "p": v.p}
-    inputs = {"validation": cases, **_by_solver(run)} if v.flame_phi else {}
+    inputs = {"validation": cases, **BY_SOLVER, **_reactors(run)} if v.flame_phi else {}
     return Artefact(run.path("flames.h5"), inputs)
 
 
@@ -116,21 +116,11 @@ def stirred(run: Run) -> Artefact:
     if not s.network.kinetics:
         return Artefact(run.path("stirred.h5"), {})
     cases = [asdict(case) for case in stirred_reactors.cases(s.validation.p)]
-    inputs = _by_solver(run) | {"dt": stirred_reactors.CASE.dt, "cases": cases}
+    inputs = BY_SOLVER | _reactors(run) | {"dt": stirred_reactors.CASE.dt, "cases": cases}
     return Artefact(run.path("stirred.h5"), inputs)
 
 
-def _by_cvode(run: Run) -> dict:
-    """What every integration by CVODE depends on."""
-    return {"chemistry": REFERENCE._asdict(), **_reactors(run)}
-
-
-def _by_solver(run: Run) -> dict:
-    """What every reference of the solver depends on."""
-    return {"tolerance": PRECISE, **_reactors(run)}
-
-
 def _reactors(run: Run) -> dict:
-    """Time step and mixture of the cases."""
+    """Time step and mixture of the cases, on which every reference depends."""
     s = run.settings
     return {"dt": s.validation.dt, "fuel": s.sampling.fuel, "oxidizer": s.sampling.oxidizer}

@@ -23,7 +23,7 @@ from combred.config.fields import one_line, shown
 from combred.names import PackageMissing
 from combred.native.compilers import CompilerError
 from combred.pipeline.console import complain, console
-from combred.processes.interrupts import GOES_ON
+from combred.processes.interrupts import GOES_ON, NUMBERS
 
 # What a user can mend, with the remedy in its message.
 MENDED = (
@@ -49,7 +49,6 @@ def guarded(work: Callable[[], int], resumes: bool = True) -> int:
 def _stopped_by_signals(stopped: str) -> Iterator[None]:
     """Ctrl-C and SIGTERM raise KeyboardInterrupt; a second one ends the process at once. `stopped`
     is what an interrupt prints that Python would forget."""
-    numbers = signal.SIGINT, signal.SIGTERM
 
     def stop(number: int, _: object) -> None:
         for each in heard:
@@ -67,7 +66,7 @@ def _stopped_by_signals(stopped: str) -> Iterator[None]:
         yield  # signals are of the main thread
         return
     # What is ignored stays so: a shell starts what runs in its background deaf to Ctrl-C.
-    heard = [each for each in numbers if signal.getsignal(each) is not signal.SIG_IGN]
+    heard = [each for each in NUMBERS if signal.getsignal(each) is not signal.SIG_IGN]
     before = {number: signal.signal(number, stop) for number in heard}
     hook, sys.unraisablehook = sys.unraisablehook, unraisable
     try:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
-from combred.config import SamplingSettings, Settings, ValidationSettings
+from combred.config import Settings
 from combred.dataset.schema import StateFileError
 from combred.experiments.ignition.rollout import coldest_ignition
 from combred.native.solver import Solver
@@ -51,22 +51,13 @@ def resolved(settings: Settings, mechanism: Mechanism) -> Settings:
         oxidizer = mechanism.spelled(sampling.oxidizer)
         mechanism.mixture(fuel, oxidizer, 1.0)
         sampling = replace(sampling, fuel=fuel, oxidizer=oxidizer)
-        sampling, validation = _temperatures(sampling, validation, mechanism)
+        if sampling.T0 and validation.T0:
+            return replace(settings, sampling=sampling)
+        given = mechanism, Solver(mechanism), fuel, oxidizer
+        if not sampling.T0:
+            sampling = replace(sampling, T0=[coldest_ignition(*given) - MARGIN, HOTTEST])
+        if not validation.T0:
+            longest = STEPS * validation.dt
+            coldest = max(coldest_ignition(*given, p, longest) for p in validation.p)
+            validation = replace(validation, T0=[coldest + i * APART for i in range(CASES)])
     return replace(settings, sampling=sampling, validation=validation)
-
-
-def _temperatures(
-    sampling: SamplingSettings, validation: ValidationSettings, mechanism: Mechanism
-) -> tuple[SamplingSettings, ValidationSettings]:
-    """The settings with T0, where it is empty."""
-    if sampling.T0 and validation.T0:
-        return sampling, validation
-    given = mechanism, Solver(mechanism), sampling.fuel, sampling.oxidizer
-    if not sampling.T0:
-        sampling = replace(sampling, T0=[coldest_ignition(*given) - MARGIN, HOTTEST])
-    if not validation.T0:
-        longest = STEPS * validation.dt
-        coldest = max(coldest_ignition(*given, p, longest) for p in validation.p)
-        T0 = [coldest + i * APART for i in range(CASES)]
-        validation = replace(validation, T0=T0)
-    return sampling, validation

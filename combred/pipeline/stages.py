@@ -12,7 +12,6 @@ from torch import Tensor
 
 from combred.config import ReductionSettings
 from combred.config.reduction import parse_method
-from combred.reduction.layerwise import Reduced
 from combred.reduction.methods import METHODS
 from combred.reduction.network.size import Unchanged, count_parameters
 from combred.reduction.reduce import reduce
@@ -75,12 +74,27 @@ def reduce_stage(
     Raises ValueError where the stage changes nothing, `Unreachable` where one unit in each layer is
     more than its share of the parameters.
     """
-    found = _reduce(network, stage, calibration, full, settings)
+    amount: dict[str, Any] = {"layer": stage.layer, "threshold": stage.threshold}
+    how: dict[str, Any] = {"layers": [stage.layer], "threshold": stage.threshold}
+    remedy = "Lower reduction.thresholds, or train from a smaller initialisation (network.scales)."
+    if not stage.layer:
+        size, amount = count_parameters(network), {"parameters": stage.parameters}
+        how = {"parameters": stage.parameters * full / size, "multiple": MULTIPLE}
+        remedy = "Lower reduction.parameters."
+        if how["parameters"] >= 1:
+            raise ValueError(
+                f"stage {stage.index} is to leave {100 * stage.parameters:g} % of {full:,} "
+                f"parameters, but the network has only {size:,}: lower reduction.parameters"
+            )
+    name, options = parse_method(stage.method)
+    how["method"] = partial(METHODS[name].choose, **options)
+    how |= {"calibration": calibration, "compensation": settings.compensation}
+    try:
+        found = reduce(network, calibration[:1], **how)
+    except Unchanged as reason:
+        raise ValueError(f"stage {stage.index} ({stage.what}): {reason} {remedy}") from reason
     reduced = cast(Network, found.network)
-    amount = {"parameters": stage.parameters}
-    if stage.layer:
-        amount = {"layer": stage.layer, "threshold": stage.threshold}
-    record: dict[str, Any] = {
+    return reduced, {
         "stage": stage.index,
         "method": stage.method,
         **amount,
@@ -92,28 +106,3 @@ def reduce_stage(
         "trace": [asdict(layer) for layer in found.trace],
         "output_error": found.output_error,
     }
-    return reduced, record
-
-
-def _reduce(
-    network: Network, stage: Stage, calibration: Tensor, full: int, settings: ReductionSettings
-) -> Reduced:
-    """`reduce`, as far as a stage asks for."""
-    how: dict[str, Any] = {"layers": [stage.layer], "threshold": stage.threshold}
-    remedy = "Lower reduction.thresholds, or train from a smaller initialisation (network.scales)."
-    if not stage.layer:
-        size = count_parameters(network)
-        how = {"parameters": stage.parameters * full / size, "multiple": MULTIPLE}
-        remedy = "Lower reduction.parameters."
-        if how["parameters"] >= 1:
-            raise ValueError(
-                f"stage {stage.index} is to leave {100 * stage.parameters:g} % of {full:,} "
-                f"parameters, but the network has only {size:,}: lower reduction.parameters"
-            )
-    name, options = parse_method(stage.method)
-    method = partial(METHODS[name].choose, **options)
-    how |= {"method": method, "calibration": calibration, "compensation": settings.compensation}
-    try:
-        return reduce(network, calibration[:1], **how)
-    except Unchanged as reason:
-        raise ValueError(f"stage {stage.index} ({stage.what}): {reason} {remedy}") from reason

@@ -11,6 +11,8 @@ from combred.chemistry.mechanism import Mechanism
 from combred.config import Settings
 from combred.pipeline.console import console, marked, show
 from combred.pipeline.stages import stage_table
+from combred.report.formats import shape as widths
+from combred.report.formats import span
 from combred.report.verdict import comparison, further, sentence
 from combred.surrogate.network import Network
 from combred.training.devices import fastest_precision, open_device
@@ -18,26 +20,23 @@ from combred.training.devices import fastest_precision, open_device
 
 def shape(network: Network) -> str:
     """Widths and size of a network, for people."""
-    return f"{'-'.join(map(str, network.widths))} ({network.n_weights:,} weights)"
+    return f"{widths(network.widths)} ({network.n_weights:,} weights)"
 
 
 def print_resolved(s: Settings, m: Mechanism, folder: Path, workers: int) -> None:
     """The settings that depend on mechanism and machine, as resolved, with the reason."""
     device = open_device()
     precision, reason = fastest_precision(device)
-    hidden = "-".join(map(str, s.network.hidden))
     does = "sees the state alone"
     if s.network.kinetics:
         does = "corrects quasi-steady-state (QSS) steps"
-    low, high = s.sampling.dt
-    dt = f"{low:g} s" if low == high else f"{low:g} to {high:g} s"
     console.print(f"[bold]combred[/] run {folder}, profile {s.profile}, stage {s.stage}")
     console.print(
         f"  {m.name}: {m.n_species} species, fuel {s.sampling.fuel}, oxidizer "
-        f"{s.sampling.oxidizer}, dt {dt}"
+        f"{s.sampling.oxidizer}, dt {span(s.sampling.dt)} s"
     )
     console.print(
-        f"  network of {hidden} hidden units, which {does}, on {device}, "
+        f"  network of {widths(s.network.hidden)} hidden units, which {does}, on {device}, "
         f"{torch.get_num_threads()} threads, precision {precision}: {reason}"
     )
     console.print(f"  {workers} processes, seed {s.seed}")
@@ -54,7 +53,7 @@ def print_help(settings: Settings) -> None:
     profile = settings.profile
     console.print("[bold]python -m combred.pipeline stage=N key=value ...[/]\n")
     console.print("Gives the network after the N-th reduction, validated and exported.\n")
-    hidden = "-".join(map(str, settings.network.hidden))
+    hidden = widths(settings.network.hidden)
     console.print(f"  stage 0  hidden layers {hidden}, trained here or shipped (start)")
     for stage in stage_table(settings.reduction):
         console.print(f"  stage {stage.index}  {stage.what}, retrained")

@@ -7,8 +7,8 @@ take rows of plain numbers by name. A new page reads its file of numbers and is 
 
     record = read_record(folder / "reduce.json")
     page = Page(
-        title=f"{record['mechanism']}, reduced", name=record["mechanism"], done="Reduced",
-        alarms=[], verdict="...", further="...",
+        title=f"{record['mechanism']}, reduced", name=record["mechanism"], alarms=[],
+        verdict="...", further="...",
         head=[Picture("species", partial(draw_errors, record), alt, caption, "reduce.json")],
         sections=[
             ignition_section(said, record["ignitions"], "reduce.json"),

@@ -36,7 +36,6 @@ def write_check(folder: Path) -> Path:
     page = Page(
         title=f"The solver of {name} beside CVODE",
         name=name,
-        done="Checked",
         alarms=[Note(f"**{row['what']}**: {value(row)}", alarm=True) for row in wrong],
         verdict=sentence(record),
         further=further(record),
@@ -119,10 +118,8 @@ def experiments(parts: dict) -> list[Section]:
         flames = found.values()
         off = [part["reference"] for part in flames]
         said = reference_said(None if None in off else max(off))
-        curves = {
-            name: [part["curves"][i] for part in flames]
-            for i, name in ((1, "reference"), (0, "solver"))
-        }
+        pairs = zip(*(part["curves"] for part in flames), strict=True)
+        curves = dict(zip(("solver", "reference"), map(list, pairs), strict=True))
         results = {"solver": [flame_row(*item) for item in found.items()]}
         sections.append(flame_section(said, results, curves, (RECORD, RECORD)))
     return sections

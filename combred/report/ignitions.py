@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from combred.report.blocks import Note, Picture, Section, Table, Text
-from combred.report.formats import NO_IGNITION, atmospheres, kelvin, percent, significant
+from combred.report.formats import atmospheres, kelvin, percent, significant
 from combred.report.style import BLACK, LAST, MARKERS, WIDTH, looks
 
 Results = Mapping[str, Sequence[dict]]
@@ -79,7 +79,7 @@ def case_table(results: Results, source: str) -> Table:
     order = sorted(range(len(cases)), key=lambda i: -max(map(size, cases[i])))
     rows = [
         [rows[-1]["case"], significant(1e3 * rows[-1]["reference_delay"], 4)]
-        + [signed_error(row) for row in rows]
+        + [percent(size(r), "+" if r["delay"] >= r["reference_delay"] else "−") for r in rows]
         + [kelvin(rows[-1].get("burnt_T_error"))]
         for rows in (cases[i] for i in sorted(order[:SHOWN]))
     ]
@@ -87,13 +87,6 @@ def case_table(results: Results, source: str) -> Table:
     caption = f"{few}Errors of the delay; +: later than CVODE, −: earlier."
     heads = ["case", "delay, CVODE [ms]", *results, f"burnt T error, {list(results)[-1]}"]
     return Table(heads, rows, source, caption).known()
-
-
-def signed_error(row: dict) -> str:
-    """The delay error of a case with its sign: + if it ignites later than with CVODE."""
-    if not row["ignited"]:
-        return NO_IGNITION
-    return percent(row["delay_error"], "+" if row["delay"] >= row["reference_delay"] else "−")
 
 
 def draw_delays(results: Results) -> Figure:

@@ -1,8 +1,8 @@
 """Pages, and how they are written: one file of HTML with its figures in it, and figures/ beside."""
 
-import base64
 import os
 import re
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,19 +15,15 @@ from markupsafe import Markup, escape
 from combred.report.blocks import Block, Note, Picture, Section
 from combred.report.style import STYLE, save
 
-FIGURES = "figures"
-
 
 @dataclass(frozen=True)
 class Page:
-    """The content of a page, in this order. title; name: of the run or mechanism, for the title bar
-    of a browser; done: the words before the date; alarms: warnings that stand before any number;
-    verdict: the result in a sentence; further: the most important numbers; head: blocks before the
-    first section; sections."""
+    """The content of a page, in this order. title; name: of the run or mechanism; alarms: warnings
+    that stand before any number; verdict: the result in a sentence; further: the most important
+    numbers; head: blocks before the first section; sections."""
 
     title: str
     name: str
-    done: str
     alarms: Sequence[Note]
     verdict: str
     further: str
@@ -39,7 +35,7 @@ def write_page(path: Path, page: Page) -> None:
     """Write a page, whole or not at all, and its figures into figures/ beside it; other figures
     there are removed."""
     blocks = [*page.head, *(b for section in page.sections for b in section.blocks)]
-    folder = path.parent / FIGURES
+    folder = path.parent / "figures"
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]  # its stubs list every key
         figures = {b.name: b.draw() for b in blocks if isinstance(b, Picture)}
@@ -62,7 +58,7 @@ def render(page: Page, figures: Path) -> str:
         lstrip_blocks=True,
     )
     environment.filters["inline"] = inline
-    environment.globals["data_uri"] = lambda name: data_uri(figures / f"{name}.png")
+    environment.globals["png"] = lambda name: b64encode((figures / f"{name}.png").read_bytes())
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     return environment.get_template("page.html.j2").render(page=page, date=today)
 
@@ -73,8 +69,3 @@ def inline(text: str) -> Markup:
     marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
     marked = re.sub(r"\b\d[\d.]*e-\d+", r'<span class="whole">\g<0></span>', marked)
     return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", marked))
-
-
-def data_uri(path: Path) -> str:
-    """A PNG as a data URI, which is part of the page."""
-    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode("ascii")

@@ -27,11 +27,9 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
     belongs to another mechanism.
     """
     run = Folder(folder, mechanism)
-    name = run.path.resolve().name
     page = Page(
         title=f"Networks, solver and CVODE: {run.inputs['fuel']}, {mechanism.name}",
-        name=name,
-        done=f"Run {name}, reported",
+        name=f"run {run.path.resolve().name}",
         alarms=verdict.alarms(run),
         verdict=verdict.sentence(run.validation),
         further=verdict.further(run.validation),

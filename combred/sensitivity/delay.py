@@ -23,9 +23,7 @@ from combred.chemistry.reactor import FIRST, IntegrationError, Reactor
 from combred.experiments.ignition.rollout import Case
 from combred.sensitivity.source_term import SourceTerm
 
-NORMALIZE = (
-    0.5  # least phi . f at which phi is scaled to phi . f = 1; it is near 1 but for rounding
-)
+NORMALIZE = 0.5  # least phi . f at which phi is scaled to phi . f = 1, which it is but for rounding
 
 
 @dataclass(frozen=True)

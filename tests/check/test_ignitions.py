@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from combred.check.ignitions import LONGEST, SHORTEST, delays, draw
-from combred.chemistry.reactor import CVODE, Reactor
+from combred.chemistry.reactor import Reactor
 from combred.chemistry.stepper import Solution
 from combred.experiments.ignition.delay import time_to
 
@@ -58,13 +58,3 @@ def test_a_wrong_solver_is_found(h2o2, solver, conditions, rows):
 
     found = delays(h2o2, SimpleNamespace(attempt=inert), conditions, DT, 2)
     assert [row["errors"]["0.01"] for row in found] == [np.inf, np.inf]
-
-
-def test_a_part_of_a_step_is_cvode_s(h2o2):
-    """`time_to` between CVODE's steps, against a stricter tolerance."""
-    Y = h2o2.mixture("H2:1", "O2:1, N2:3.76", 1.0)
-    T, p, wanted = 1200.0, 101325.0, 1900.0
-    found = time_to(Reactor(h2o2, 1e-10, 1e-18), T, p, Y, wanted, 1.0)
-    later, _ = CVODE(h2o2, 1e-12, 1e-20).advance(np.array([T]), np.array([p]), Y[None], found)
-    assert later[0] == pytest.approx(wanted, abs=0.1)
-    assert time_to(Reactor(h2o2, 1e-10, 1e-18), T, p, Y, wanted, 0.5 * found) == 0.5 * found

@@ -157,15 +157,12 @@ def test_what_is_of_another_run_damaged_or_missing_is_refused(
 
 def test_the_last_network_of_another_run_is_refused(copy, call):
     """A network says itself what it was made from."""
-    folder = copy / "runs/tiny"
-    path = folder / "stage2.safetensors"
+    path = copy / "runs/tiny/stage2.safetensors"
     own, mechanism = made_from(path), load_mechanism("drm19.yaml")
     other = own | {"parent": "0123456789abcdef"}
     save_surrogate(path, load_surrogate(path, mechanism), mechanism, inputs=other)
     status, output = call(copy, TINY)
     assert status == 2 and "stage2.safetensors was made with other settings (parent" in output
-    path.write_bytes((folder / "stage1.safetensors").read_bytes())
-    assert call(copy, TINY)[0] == 2
 
 
 def test_a_network_outlives_a_damaged_record(copy, call):

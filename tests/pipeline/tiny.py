@@ -18,8 +18,8 @@ from combred.experiments.stirred import experiment as stirred
 from combred.native import builder, exporter
 from combred.pipeline.command import main
 from combred.pipeline.steps import export
-from combred.surrogate.advance import StateFunction
 from combred.surrogate.library import choice
+from combred.surrogate.library.choice import StateFunction
 from combred.validation import timing
 
 # Two stages on premixed gas.

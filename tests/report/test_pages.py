@@ -34,9 +34,7 @@ def test_no_text_of_any_block_becomes_part_of_a_page(tmp_path):
     blocks = [Text(HOSTILE), *notes, table, picture]
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures/old.png").touch()
-    page = pages.Page(
-        HOSTILE, HOSTILE, HOSTILE, notes, HOSTILE, HOSTILE, blocks, [Section(HOSTILE, blocks)]
-    )
+    page = pages.Page(HOSTILE, HOSTILE, notes, HOSTILE, HOSTILE, blocks, [Section(HOSTILE, blocks)])
     pages.write_page(tmp_path / "a.html", page)
     require_harmless(Page(tmp_path / "a.html"), 2)
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {"picture.png"}

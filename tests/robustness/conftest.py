@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from small_run import OTHER, SMALL, finished  # noqa: E402
 
-from combred.surrogate.advance import StateFunction  # noqa: E402
+from combred.surrogate.library.choice import StateFunction  # noqa: E402
 
 NAMES = "CVODE rtol 1e-08 atol 1e-16", "solver, tolerance 0.01", "stage 0", "stage 1", "stage 2"
 TIMES = {"machine": "none", "states": "none", "batch": 1, "solved": {}} | {

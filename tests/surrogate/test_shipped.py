@@ -15,9 +15,9 @@ from combred.config import ValidationSettings
 from combred.experiments.ignition.delay import ignition_delay
 from combred.experiments.ignition.experiment import Ignitions
 from combred.surrogate import shipped
-from combred.surrogate.advance import StateFunction
 from combred.surrogate.correction import make_transform
 from combred.surrogate.forms import make_surrogate
+from combred.surrogate.library.choice import StateFunction
 from combred.surrogate.shipped import FOLDER
 from combred.surrogate.storage import load_surrogate, save_surrogate
 

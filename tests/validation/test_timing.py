@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from combred.processes.threads import one_thread
-from combred.surrogate.advance import StateFunction
+from combred.surrogate.library.choice import StateFunction
 from combred.validation import timing
 from combred.validation.timing import WARM_UP, compare_times, time_per_state
 

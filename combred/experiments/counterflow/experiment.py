@@ -42,16 +42,15 @@ class CounterflowFlames(MarchedFlames[CounterflowFlame]):
         except IntegrationError as error:
             raise ValueError(str(error)) from error
 
-    def compare(
-        self, found: list[CounterflowFlame], references: list[CounterflowFlame]
-    ) -> list[dict]:
-        """The errors of each case (`compare`); NaN where one of both flames does not burn."""
-        return [
+    def compare(self, found: list[CounterflowFlame], references: list[CounterflowFlame]) -> dict:
+        """The errors of each case ("cases", `compare`); NaN where one flame does not burn."""
+        rows = [
             compare(self.mechanism, of_flame(one), of_flame(reference))
             if one.burns and reference.burns
             else dict(FAILED)
             for one, reference in zip(found, references, strict=True)
         ]
+        return {"cases": rows}
 
 
 # -- errors of a profile ---------------------------------------------------------------------------

@@ -9,7 +9,7 @@ compared by their delay alone, for which no state has to be stored.
 import contextlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -68,16 +68,6 @@ def time_to(
 # -- delays alone ----------------------------------------------------------------------------------
 
 
-class Beginnings(NamedTuple):
-    """The beginnings of n ignitions: T (n,) [K], p (n,) [Pa], Y (n, n_species); half (n,) [K]: the
-    mean of T and of that at equilibrium, NaN where Cantera finds none."""
-
-    T: np.ndarray
-    p: np.ndarray
-    Y: np.ndarray
-    half: np.ndarray
-
-
 @dataclass(frozen=True)
 class IgnitionDelays(Experiment[float]):
     """Delays [s] of the `Case`s, at half the rise of T to equilibrium, in at most `longest` steps
@@ -91,12 +81,13 @@ class IgnitionDelays(Experiment[float]):
     kind: ClassVar = float
 
     @cached_property
-    def beginnings(self) -> Beginnings:
-        """The beginnings of the cases."""
+    def beginnings(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The beginnings of n cases: T (n,) [K], p (n,) [Pa], Y (n, n_species); and half (n,) [K],
+        the mean of T and of that at equilibrium, NaN where Cantera finds none."""
         T, p = np.array([case.T0 for case in self.cases]), np.array([c.p for c in self.cases])
         Y = mixtures(self.mechanism, self.cases, self.mixture.fuel, self.mixture.oxidizer)
         burnt, _ = equilibrium(self.mechanism.solution(transport=False), T, p, Y)
-        return Beginnings(T, p, Y, 0.5 * (T + burnt))
+        return T, p, Y, 0.5 * (T + burnt)
 
     def reference(self, processes: Processes = ALONE) -> list[float]:
         """CVODE's delays [s], computed in this process."""

@@ -169,27 +169,13 @@ def burn(
         return found
 
     outcome = grid.march(solver, dt, limit, judged)
-    return _finish(grid, speeds, fronts, dt, every, outcome)
-
-
-def _finish(
-    grid: MovingGrid, speeds: list[float], fronts: list[float], dt: float, every: int, outcome: str
-) -> Flame:
-    """The `Flame` of a march that has ended."""
-    begin, span = grid.profile, INTERVALS * every
     speed = displacement = thickness = np.nan
     if outcome in (STEADY, UNSTEADY):
-        speed = float(np.mean(speeds[-span:]))
-        displacement = slope(np.array(fronts[-span:])) / (dt * grid.unburnt_rho)
+        last = slice(-INTERVALS * every, None)
+        speed = float(np.mean(speeds[last]))
+        displacement = slope(np.array(fronts[last])) / (dt * grid.unburnt_rho)
         thickness = grid.thickness()
-    return Flame(
-        replace(begin, T=grid.T, Y=grid.Y, speed=speed),
-        grid.diffusion.position(grid.T, grid.Y),
-        dt * np.arange(1, len(speeds) + 1),
-        np.array(speeds),
-        np.array(fronts),
-        speed,
-        displacement,
-        thickness,
-        outcome,
-    )
+    profile = replace(begin, T=grid.T, Y=grid.Y, speed=speed)
+    x, t = grid.diffusion.position(grid.T, grid.Y), dt * np.arange(1, len(speeds) + 1)
+    history = t, np.array(speeds), np.array(fronts)
+    return Flame(profile, x, *history, speed, displacement, thickness, outcome)

@@ -7,14 +7,13 @@ have, mixtures of fuel, air and burnt gas.
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.stepper import Advance
-from combred.config import ValidationSettings
 from combred.config.fields import require
 from combred.experiments.experiment import ALONE, Experiment, OnProgress, State, silent
 from combred.experiments.stirred.particles import piloted_streams
@@ -39,11 +38,6 @@ class StirredReactors(Experiment[StirredRun]):
 
     name: ClassVar = "stirred reactors"
     kind: ClassVar = StirredRun
-
-    @classmethod
-    def of(cls, mechanism: Mechanism, mixture: Mixture, settings: ValidationSettings) -> Self:
-        """`CASE` at the pressures of `settings`."""
-        return cls(mechanism, mixture, cases(settings.p))
 
     def stir(self, advance: Advance, on_progress: OnProgress = silent) -> list[StirredRun]:
         """The runs of `advance`, one after the other; on_progress(steps done, steps of all)."""

@@ -4,9 +4,9 @@ Takes a `Mechanism`; gives the files of one folder by name, relative to source/.
 `solver/mechanism.hpp` (sizes, polynomials, atoms), `solver/reactions.hpp` and `identity.hpp`; the
 others are those of source/, the same for all mechanisms.
 
-A factor on a reaction at run time belongs to `progress`. A source term of a flow, constant over dt,
-belongs to `evaluate` of source/solver/step.hpp, where dn/dt and dT/dt are made, with a field of its
-`Reactor`; `close` of closure.hpp, which keeps elements and energy, then adds its integral.
+A source term of a flow, constant over dt, belongs to `evaluate` of source/solver/step.hpp, where
+dn/dt and dT/dt are made, with a field of its `Reactor`; `close` of closure.hpp, which keeps
+elements and energy, then adds its integral.
 """
 
 from pathlib import Path

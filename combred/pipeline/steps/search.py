@@ -56,7 +56,7 @@ def search_smallest(
             judge,
             reduction.attempts,
             memory=AttemptFolder(
-                search.folder,
+                search_folder(artefact),
                 artefact.inputs,
                 lambda file, one: search.attempt(file).save(one),
                 lambda file: search.attempt(file).load(first.mechanism),
@@ -83,10 +83,6 @@ class _Search:
     settings: ReductionSettings
     trainer: Trainer
 
-    @property
-    def folder(self) -> Path:
-        return search_folder(self.artefact)
-
     def attempt(self, file: Path) -> NetworkArtefact:
         """The network of an attempt, made from the inputs of the search, and its name."""
         return NetworkArtefact(file, self.artefact.inputs | {"attempt": file.name}, 1)
@@ -111,7 +107,7 @@ class _Search:
 
     def metrics(self, number: int) -> Path:
         """The training metrics of an attempt; its checkpoint lies beside."""
-        return self.folder / f"attempt{number}.jsonl"
+        return search_folder(self.artefact) / f"attempt{number}.jsonl"
 
     def train(self, surrogate: Surrogate, number: int) -> dict:
         """Retrain the surrogate of an attempt; from its checkpoint, if there is one."""

@@ -14,7 +14,7 @@ from combred.chemistry.stepper import Advance
 from combred.experiments.experiment import Experiment
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.premixed.experiment import PremixedFlames
-from combred.experiments.stirred.experiment import StirredReactors
+from combred.experiments.stirred.experiment import StirredReactors, cases
 from combred.experiments.storage import Answers
 from combred.files.records import digest, read_record, write_record
 from combred.native.solver.library import Solver
@@ -89,7 +89,7 @@ def answers(run: Run, solvers: dict[str, str]) -> dict[str, Answers]:
     files: dict[str, tuple[Experiment, Artefact]] = {
         "ignition": (Ignitions.of(*given), artefacts.ignitions(run)),
         "flame": (PremixedFlames.of(*given), artefacts.flames(run)),
-        "stirred": (StirredReactors.of(*given), artefacts.stirred(run)),
+        "stirred": (StirredReactors(*given[:2], cases(given[2].p)), artefacts.stirred(run)),
     }
     return {
         key: Answers(file.path, experiment, file.inputs, solvers)

@@ -127,14 +127,25 @@ class Record:
         """The stored event that comes next; None where it has yet to happen."""
         return self.stored[len(self.events)] if len(self.events) < len(self.stored) else None
 
-    def replaying(self, work: Callable, known: Callable) -> Callable:
-        """A function that does `work`, or gives known(event, *arguments) of the stored event that
-        comes next, where there is one."""
+    def replaying(
+        self, train: Callable, metric: Callable, cut: Callable
+    ) -> tuple[Callable, Callable, Callable]:
+        """The three functions of the loop, which give what the stored event that comes next has,
+        where there is one. Networks are loaded when all events are replayed."""
 
-        def replayed(*arguments):
-            return known(self.next, *arguments) if self.next else work(*arguments)
+        def train_again(*arguments):
+            return self.next.loss if self.next else train(*arguments)
 
-        return replayed
+        def test_again(network):
+            return self.next.metric if self.next else metric(network)
+
+        def cut_again(before: Found, *arguments) -> Found | None:
+            if not self.next:
+                return cut(before, *arguments)
+            again = Found(before.network, self.next.units, self.next.parameters)
+            return again if self.next.kind == "cut" else None
+
+        return train_again, test_again, cut_again
 
     def add(self, event: Event, held: Iterable[Found]) -> None:
         """Add an event that has happened, after which the loop holds these networks."""
@@ -158,7 +169,7 @@ class Record:
             save_tensors(self.file(number), {"weights": networks[number].state_dict()})
         self.trace.save({"random": torch.get_rng_state()})
         self.on_disk = set(networks)
-        for path in self.folder.glob("network*.state"):
+        for path in self.trace.path.parent.glob("network*.state"):
             if path not in map(self.file, networks):
                 path.unlink()
 

@@ -16,10 +16,10 @@ from combred.reduction.network.size import count_parameters
 
 Train = Callable[[nn.Module, float], float | None]
 Metric = Callable[[nn.Module], float]
-Cut = Callable[[Found, HiddenLayer, float], Found | None]
+Cut = Callable[[Found, HiddenLayer, float | None], Found | None]
 
 
-def cut_layer(before: Found, layer: HiddenLayer, threshold: float) -> Found | None:
+def cut_layer(before: Found, layer: HiddenLayer, threshold: float | None) -> Found | None:
     """A network with a layer condensed at a threshold; None where nothing merges."""
     merge = condense(describe_units(before.network, layer), threshold=threshold)
     if not merge.changes:

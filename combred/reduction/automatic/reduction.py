@@ -63,21 +63,11 @@ def reduce_automatically(
     record = Record(network, known, folder, inputs, on_event)
     units = {name: layer.units for name, layer in known.items()}
     given = Found(copy.deepcopy(network), units, size)
-    steps = (
-        record.replaying(train, lambda event, *_: event.loss),
-        record.replaying(metric, lambda event, *_: event.metric),
-        record.replaying(cut_layer, _cut_again),
-    )
+    steps = record.replaying(train, metric, cut_layer)
     loop = Loop(settings, layers, final, *steps, record, given)
     loop.run()
     best = loop.best["smallest"], loop.best.get("main")
     return AutomaticReduction(*best, loop.reason, record.events, untouched)
-
-
-def _cut_again(event: Event, before: Found, *_) -> Found | None:
-    """What `cut_layer` gave; its network is loaded when all events are replayed."""
-    again = Found(before.network, event.units, event.parameters)
-    return again if event.kind == "cut" else None
 
 
 def _layer_before_output(survey: Survey, threshold: float) -> HiddenLayer:

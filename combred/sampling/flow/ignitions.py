@@ -49,11 +49,8 @@ class Paths:
     def __init__(self, streams: Streams, begin: np.ndarray):
         self.streams, self.begin = streams, begin
         which, self.states, self.t, self.step, self.lengths = march(streams, begin)
-        self.ends, self.length = (
-            np.cumsum(self.lengths),
-            np.bincount(which, self.lengths, len(begin)),
-        )
-        self.start = np.cumsum(self.length) - self.length
+        self.length = np.bincount(which, self.lengths, len(begin))
+        self.start, self.ends = np.cumsum(self.length) - self.length, np.cumsum(self.lengths)
 
     def times(self, along: np.ndarray) -> np.ndarray:
         """Times (m, k) [s] at the path lengths `along` (m, k)."""

@@ -4,17 +4,19 @@ Takes a `Surrogate`; gives an `Advance`.
 """
 
 import logging
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from combred.chemistry.states import Real, Rows
+from combred.chemistry.states import Real, Rows, is_state, states_of, steps_of
 from combred.chemistry.stepper import Advance
 from combred.native.builder import build
 from combred.native.library import load_built
 from combred.native.solver.generator import LARGEST_TOLERANCE
-from combred.surrogate.advance import StateFunction
 from combred.surrogate.library.compiled import NativeSurrogate
 from combred.surrogate.library.generator import generate, is_compiled
 from combred.surrogate.surrogate import Surrogate
@@ -44,6 +46,25 @@ class NetworkAlone:
     def advance(self, T: Rows, p: Real, Y: Rows, dt: Real) -> tuple[Rows, Rows]:
         """T (n,) [K] and Y (n, n_species) of the states, dt [s] later."""
         return self.compiled.attempt(T, p, Y, dt, ANY_ERROR).or_nan()
+
+
+@dataclass(frozen=True)
+class StateFunction:
+    """An `Advance` made from a function of states in torch, which maps [T, p, Y] (n, 2 + n_species)
+    [K, Pa, -] and dt (n,) [s], both float64, to the states dt later. NaN of rows that are no
+    states, as of `NetworkAlone`."""
+
+    function: Callable[[Tensor, Tensor], Tensor]
+
+    def advance(self, T: Rows, p: Real, Y: Rows, dt: Real) -> tuple[Rows, Rows]:
+        """T (n,) [K] and Y (n, n_species) of the states, dt [s] later. Raises ValueError for other
+        arrays, and for a dt that is not positive and finite."""
+        states = states_of(T, p, Y)
+        with torch.no_grad():
+            given = torch.as_tensor(states), torch.as_tensor(steps_of(dt, len(states)))
+            later = self.function(*given).numpy()
+        later[~is_state(states)] = np.nan
+        return later[:, 0], later[:, 2:]
 
 
 def fastest(surrogate: Surrogate, alone: bool = False) -> Advance:

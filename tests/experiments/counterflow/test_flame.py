@@ -210,19 +210,6 @@ def test_extinction_is_bracketed(h2o2, begin, monkeypatch, limit, first):
     assert np.allclose(mass, mass[0])  # each is similar to the first
 
 
-def test_a_flame_that_nothing_extinguishes_has_no_upper_end(h2o2, begin, monkeypatch):
-    def fake(mechanism, solver, dt, profile, how):
-        return counterflow.CounterflowFlame(
-            profile, np.zeros(CELLS), np.zeros(1), np.zeros(1), STEADY
-        )
-
-    monkeypatch.setattr(extinction, "burn", fake)
-    found = extinction.extinguish(h2o2, INERT, DT, begin, most=3)
-    assert found.extinct == np.inf and len(found.flames) == 3
-    with pytest.raises(ValueError, match="factor"):
-        extinction.extinguish(h2o2, INERT, DT, begin, factor=1.0)
-
-
 # -- errors ----------------------------------------------------------------------------------------
 
 

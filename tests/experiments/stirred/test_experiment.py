@@ -10,7 +10,7 @@ from hydrogen import AIR, MIXTURE
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import CVODE
 from combred.experiments.stirred.experiment import CASE, StirredReactors, cases, intermediate
-from combred.experiments.stirred.reactor import NOT_FINITE, StirredRun
+from combred.experiments.stirred.reactor import StirredRun
 
 ATM = 101325.0
 INERT = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
@@ -71,9 +71,3 @@ def planted(mechanism, names):
 def test_the_compared_species_is_an_intermediate(drm19, formed, compared):
     runs = [planted(drm19, formed)]
     assert intermediate(drm19, runs, Mixture("CH4:1", AIR)) == compared
-
-
-def test_a_run_with_a_solver_that_fails_is_not_finite(reactors, references):
-    fails = SimpleNamespace(advance=lambda T, p, Y, dt: (np.full_like(T, np.nan), Y))
-    run = reactors.follow(fails, references)[0]
-    assert run.outcome == NOT_FINITE

@@ -515,7 +515,7 @@ def test_the_erratic_run_takes_all_paths_of_the_loop(uninterrupted):
     assert again.trace == found.trace and same(again.network, found.network)
 
 
-@pytest.mark.parametrize("calls", [3, 4])
+@pytest.mark.parametrize("calls", [7, 9])
 def test_a_loop_that_is_killed_many_times_gives_the_same_result(uninterrupted, tmp_path, calls):
     found, _, _ = uninterrupted
     network, kills = fresh(), 0

@@ -8,8 +8,8 @@ HYDROGEN = (
     .text.replace("model: NASA7", "model: NASA9")
     .replace("    - [", "    - [0.0, 0.0, ")
 )
-# NASA-9 of three regions, NASA-7 of two, and a constant heat capacity.
-MIXED = """
+# A phase with NASA-9 of three regions, NASA-7 of two, and a constant heat capacity.
+PHASE = """
 phases:
 - name: gas
   thermo: ideal-gas
@@ -24,9 +24,14 @@ species:
 - name: AR
   composition: {Ar: 1}
   thermo: {model: constant-cp, h0: 10.0 J/mol, s0: 154.8 J/mol/K, cp0: 20.786 J/mol/K}
+"""
+MIXED = (
+    PHASE
+    + """
 reactions:
 - equation: O + H2 <=> H + OH
   rate-constant: {A: 38.7, b: 2.7, Ea: 6260.0 cal/mol}
 - equation: 2 O + M <=> O2 + M
   rate-constant: {A: 1.2e+11, b: -1.0, Ea: 0.0}
 """
+)

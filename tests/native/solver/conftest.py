@@ -7,6 +7,7 @@ from collections.abc import Callable
 import cantera as ct
 import numpy as np
 import pytest
+from nasa9 import PHASE
 from rate_kinds import quietly, scarce_factors
 
 from combred.chemistry.mechanism import Mechanism
@@ -28,22 +29,7 @@ reactions:
 
 # Polynomials of every type that are read, with three, two and one regions; factors that are zero.
 THERMO = (
-    """
-phases:
-- name: gas
-  thermo: ideal-gas
-  elements: [H, O, N, Ar]
-  species:
-  - airNASA9.yaml/species: [N2, O2, O]
-  - h2o2.yaml/species: [H2, H, OH, H2O]
-  - species: [AR]
-  kinetics: gas
-  reactions: all
-species:
-- name: AR
-  composition: {Ar: 1}
-  thermo: {model: constant-cp, h0: 10.0 J/mol, s0: 154.8 J/mol/K, cp0: 20.786 J/mol/K}
-"""
+    PHASE
     + EQUIMOLAR_REACTIONS
     + """- equation: 2 O + M <=> O2 + M
   type: three-body

@@ -109,8 +109,8 @@ template <class R> struct OfPressure {
 // A collider: its concentration, log2 of its efficiency and d ln / d ln T of it, its sign (1; 0 of an efficiency of
 // zero), and its rate constant, a function of log2 p over R C0, or that of the first collider, M.
 struct AsM {};
-template <class Rate> constexpr bool AS_M = false;
-template <> constexpr bool AS_M<AsM> = true;
+template <class Rate> inline constexpr bool AS_M = false;
+template <> inline constexpr bool AS_M<AsM> = true;
 template <class R, class Rate> struct Collider {
   Vector<R> c, log2_eps, slope;
   R sign;

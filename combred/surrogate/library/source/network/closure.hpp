@@ -1,5 +1,5 @@
 // The closure of a prediction: elements, mass and enthalpy are kept. combred/surrogate/closure and
-// combred/chemistry/element_projection, in mole numbers: with multipliers x over molar masses the
+// combred/surrogate/element_projection, in mole numbers: with multipliers x over molar masses the
 // systems are the same.
 #pragma once
 #include "network/functions.hpp"

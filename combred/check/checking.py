@@ -84,41 +84,61 @@ def check_mechanism(
         "version": combred.__version__,
         "solver": hashlib.sha256("".join(generate(mechanism).values()).encode()).hexdigest(),
     }
-    record = read_record(folder / RECORD)
-    if record and record.get("inputs") != inputs:
-        other = [k for k in inputs if record.get("inputs", {}).get(k) != inputs[k]]
-        raise ValueError(
-            f"{folder / RECORD} is of another check, with other {', '.join(other)}: give another "
-            "folder, or move it away"
-        )
-    record = record or {
+    record = _kept(folder / RECORD, inputs) or {
         "inputs": inputs,
         "about": about(mechanism, built),
         "seconds": {},
         "parts": {},
     }
     folder.mkdir(parents=True, exist_ok=True)
-    todo = parts(size)
-    waiting = [name for name in todo if name not in record["parts"]]
-    count, done = len(todo) + 1, len(todo) - len(waiting)
-    if waiting:
-        processes = Processes(workers or len(os.sched_getaffinity(0)))
-        work = partial(_work, of, size)
-        with processes.completed(Solver, (mechanism,), work, waiting) as results:
-            on_progress(done, count, ", ".join(waiting[:2]))
-            for name, (found, seconds) in results:
-                record["parts"][name], record["seconds"][name] = strict(found), seconds
-                write_record(folder / RECORD, record)
-                done += 1
-                on_progress(done, count, name)
+    _do_parts(record, folder / RECORD, mechanism, of, workers, on_progress)
     if "times" not in record:  # alone on the machine
         with one_thread():
             record["times"] = states.times(mechanism, solver, of)
         record["machine"] = machine()
     record["verdict"] = strict(judge(record))
     write_record(folder / RECORD, record)
+    count = len(parts(size)) + 1
     on_progress(count, count, "times")
     return record
+
+
+def _kept(file: Path, inputs: dict) -> dict:
+    """The record of a check that was begun, {} where there is none. Raises ValueError where it has
+    other inputs."""
+    record = read_record(file)
+    if record and record.get("inputs") != inputs:
+        other = [key for key in inputs if record.get("inputs", {}).get(key) != inputs[key]]
+        raise ValueError(
+            f"{file} is of another check, with other {', '.join(other)}: give another folder, or "
+            "move it away"
+        )
+    return record
+
+
+def _do_parts(
+    record: dict,
+    file: Path,
+    mechanism: Mechanism,
+    of: Conditions,
+    workers: int,
+    on_progress: Callable[[int, int, str], None],
+) -> None:
+    """Do the parts that a record lacks, and keep it in its file after each."""
+    size = record["inputs"]["size"]
+    todo = parts(size)
+    waiting = [name for name in todo if name not in record["parts"]]
+    if not waiting:
+        return
+    count, done = len(todo) + 1, len(todo) - len(waiting)
+    processes, work = Processes(workers or len(os.sched_getaffinity(0))), partial(_work, of, size)
+    with processes.completed(Solver, (mechanism,), work, waiting) as results:
+        on_progress(done, count, ", ".join(waiting[:2]))
+        for name, (found, seconds) in results:
+            record["parts"][name], record["seconds"][name] = strict(found), seconds
+            write_record(file, record)
+            done += 1
+            on_progress(done, count, name)
 
 
 def default_folder(file: str, phase: str = "") -> Path:

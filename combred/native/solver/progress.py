@@ -148,8 +148,9 @@ class Progress:
         if len(whole) == len(self.sides):
             return total(whole)
         own = sorted({k for side in self.sides for k in side.slopes})
-        products = [(1.0, f"q.d[{derivatives.places[self.i, k]}] * g.c[{k}]") for k in own]
-        return total([*products, (-1.0, f"q.q[{self.i}]")])
+        i, places = self.i, derivatives.places
+        products = [(derivatives.sign(i, k), f"q.d[{places[i, k]}] * g.c[{k}]") for k in own]
+        return total([*products, (-1.0, f"q.q[{i}]")])
 
     def _of_pressure(self, derivatives: Derivatives) -> list[str]:
         """What a rate constant that depends on p adds to the exact derivatives. At fixed

@@ -25,6 +25,17 @@ reactions:
   type: two-temperature-plasma
   rate-constant: {A: 1.0, b: 0.0, Ea-gas: 1.0}
 """
+HALF = """
+phases:
+- name: gas
+  thermo: ideal-gas
+  species: [{h2o2.yaml/species: [H2, O2, H2O]}]
+  kinetics: gas
+  reactions: all
+reactions:
+- equation: H2 + 0.5 O2 <=> H2O
+  rate-constant: {A: 1.0e+6, b: 0.0, Ea: 7e7}
+"""
 pytestmark = pytest.mark.filterwarnings("ignore:.*T2=0")  # of Cantera
 
 
@@ -50,6 +61,18 @@ def test_a_solver_is_made_from_a_name_and_kept_in_the_cache(equimolar, tmp_path,
     assert again.library.path.stat().st_mtime_ns == written
     with pytest.raises(FileNotFoundError, match="drm91.yaml"):
         solver("drm91.yaml")
+
+
+def test_products_of_a_reversible_reaction_lower_its_rate(mechanism_of):
+    """Of q = F - B with half a molecule, sum_k c_k dq/dc_k is that of F less that of B: H2 and O2
+    have plus, H2O, whose derivative is kept without its sign, minus."""
+    mechanism = mechanism_of(HALF)
+    species = [mechanism.species_names[k] for k in lay_out(mechanism).species]
+    text = generate(mechanism)["solver/reactions.hpp"]
+    (of_density,) = re.findall(r"g\.at_constant_p \* \((.*)\);", text)
+    signs = re.findall(r"(^|[+-]) ?q\.d\[\d+\] \* g\.c\[(\d+)\]", of_density)
+    found = {species[int(k)]: "-" if sign == "-" else "+" for sign, k in signs}
+    assert found == {"H2": "+", "O2": "+", "H2O": "-"}
 
 
 @pytest.mark.parametrize("name", ["drm19", "every_kind", "every_thermo"])

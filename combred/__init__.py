@@ -30,6 +30,7 @@ _HOMES = {
     "models": "surrogate.shipped:models",
     "native": "native",
     "reduce": "reduction:reduce",
+    "reduce_mechanism": "skeletal.reducing:reduce_mechanism",
     "reduction": "reduction",
     "solver": "native.solver:solver",
     "validation": "validation",

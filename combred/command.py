@@ -2,6 +2,7 @@
 
     combred check gri30.yaml --fuel CH4:1
     combred check libsolver.so
+    combred reduce gri30.yaml --fuel CH4:1
     combred export gri30.yaml folder
     combred export gri30.yaml case --openfoam
     combred openfoam folder
@@ -26,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command, by default that of the command line; returns the exit status."""
     if arguments is None:
         arguments = sys.argv[1:]
-        stop_at_once(arguments[:1] in (["run"], ["check"]))
+        stop_at_once(arguments[:1] in (["run"], ["check"], ["reduce"]))
     if arguments[:1] == ["run"]:
         from combred.pipeline.__main__ import run
 
@@ -41,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     ct.suppress_thermo_warnings()
     work: Callable[[argparse.Namespace], int] = given.work
-    return guarded(lambda: work(given), resumes=work is check)
+    return guarded(lambda: work(given), resumes=work in (check, reduce))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -59,14 +60,27 @@ def parser() -> argparse.ArgumentParser:
     one.set_defaults(work=check)
     one.add_argument("what", metavar="FILE", help="a mechanism (a file of Cantera's format, or the "
         "name of one that comes with Cantera), a library, a network or its name")  # fmt: skip
-    one.add_argument("--phase", default="", help="by default the first ideal gas that reacts")
-    one.add_argument("--fuel", default="auto", help="in moles, as CH4:1; by default the one that "
-        "the mechanism was plainly made for")  # fmt: skip
-    one.add_argument("--oxidizer", default="auto", help="in moles, as O2:1,N2:3.76; by default air")
+    mixture_arguments(one)
     one.add_argument("--folder", type=Path, help="of the page; by default check-MECHANISM")
     one.add_argument("--workers", type=int, default=0, help="processes; by default one a core")
     one.add_argument("--size", type=float, default=1.0, help="number of states and ignitions, over "
         "the usual one; flames and the reactor stay as they are")  # fmt: skip
+    one = of.add_parser(
+        "reduce", help="take species and reactions out of a mechanism, as an error allows",
+        description="Take species and reactions out of a mechanism, as many as the limit of the "
+        "errors allows, in ignitions, flames and stirred reactors; write the reduced mechanism and "
+        "a page.",
+    )  # fmt: skip
+    one.set_defaults(work=reduce)
+    one.add_argument("what", metavar="FILE", help="a mechanism")
+    one.add_argument("--error", type=float, default=0.01, help="limit of every relative error: .01")
+    one.add_argument("--species", type=int, default=0, help="how many may be left; by default as "
+        "few as the limit allows")  # fmt: skip
+    one.add_argument("--keep", default="", help="species that stay, and whose peaks in flames are "
+        "judged, as NO,CO")  # fmt: skip
+    mixture_arguments(one)
+    one.add_argument("--folder", type=Path, help="of the result; by default reduce-MECHANISM")
+    one.add_argument("--workers", type=int, default=0, help="processes; by default one a core")
     one = of.add_parser(
         "export", help="write a library, its source and its header for a flow code",
         description="Write the library of a mechanism's solver, or of a model, for every CPU of "
@@ -97,6 +111,14 @@ def parser() -> argparse.ArgumentParser:
     return command
 
 
+def mixture_arguments(one: argparse.ArgumentParser) -> None:
+    """The arguments that name the gas of a mechanism."""
+    one.add_argument("--phase", default="", help="by default the first ideal gas that reacts")
+    one.add_argument("--fuel", default="auto", help="in moles, as CH4:1; by default the one that "
+        "the mechanism was plainly made for")  # fmt: skip
+    one.add_argument("--oxidizer", default="auto", help="in moles, as O2:1,N2:3.76; by default air")
+
+
 def check(given: argparse.Namespace) -> int:
     """Check a mechanism and write the page; 1 where something exceeds its limit."""
     from rich.markup import escape
@@ -122,6 +144,26 @@ def check(given: argparse.Namespace) -> int:
     show(comparisons(record))
     console.print(f"{marked(sentence(record))}\n  {escape(str(write_check(folder)))}")
     return 0 if all(row["right"] for row in record["verdict"]) else 1
+
+
+def reduce(given: argparse.Namespace) -> int:
+    """Reduce a mechanism and write the page."""
+    from rich.markup import escape
+
+    from combred.pipeline.console import console, marked, progress, show
+    from combred.report.skeletal import errors_table, sentence, write_reduction
+    from combred.skeletal.reducing import default_folder, reduce_mechanism
+
+    folder = given.folder or default_folder(given.what, given.phase)
+    keep = tuple(name.strip() for name in given.keep.split(",") if name.strip())
+    with console.heard(), progress("reducing") as bar:
+        record = reduce_mechanism(
+            given.what, given.phase, given.fuel, given.oxidizer, given.error, given.species, keep,
+            folder, given.workers, bar,
+        )  # fmt: skip
+    show(errors_table(record))
+    console.print(f"{marked(sentence(record))}\n  {escape(str(write_reduction(folder)))}")
+    return 0
 
 
 def refuse(given: argparse.Namespace, options: list[str]) -> None:

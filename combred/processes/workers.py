@@ -152,6 +152,18 @@ class Processes:
             # No result is kept when the next one is asked for.
             yield ((futures.pop(future), future.result()) for future in as_completed(futures))
 
+    @contextmanager
+    def asked(self, make: Callable, arguments: tuple) -> Iterator[Callable[[Callable, list], list]]:
+        """A context with a function of (work, tasks): the results of work(own, task), in order.
+        own: make(*arguments), which each process makes once and keeps."""
+        with open_pool(self.workers, _make_own, make, arguments) as pool:
+
+            def ask(work: Callable, tasks: list) -> list:
+                futures = [pool.submit(_work_with_own, work, task) for task in tasks]
+                return [future.result() for future in futures]
+
+            yield ask
+
 
 def _make_own(make: Callable, arguments: tuple) -> None:
     ct.suppress_thermo_warnings()

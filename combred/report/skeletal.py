@@ -1,0 +1,162 @@
+"""The page of a reduced mechanism: reduce.html and its figure, drawn from reduce.json; and the
+table that the console shows, too.
+
+Takes a folder of `combred reduce`.
+"""
+
+import math
+from functools import partial
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from combred.files.records import read_record
+from combred.report.blocks import Picture, Section, Table, Text
+from combred.report.formats import atmospheres, duration, microseconds, percent, span
+from combred.report.pages import Page, write_page
+from combred.report.style import BLACK, COLOURS, MARKERS, WIDTH
+
+RECORD = "reduce.json"
+SHOWN = 12  # cases with the largest errors, and last steps of the path
+
+
+def write_reduction(folder: Path) -> Path:
+    """Write reduce.html and figures/ from reduce.json; the path of the page. Raises ValueError
+    where there are no numbers, or not all of them."""
+    record = read_record(folder / RECORD)
+    if "file" not in record:
+        raise ValueError(f"{folder / RECORD} is missing or not finished: run the reduction again")
+    inputs = record["inputs"]
+    page = Page(
+        title=f"{inputs['mechanism']} reduced to {len(record['species'])} species",
+        name=inputs["mechanism"],
+        alarms=[],
+        verdict=sentence(record),
+        further=further(record),
+        head=[
+            Picture(
+                "species", partial(draw_errors, record),
+                "Largest error of each judge against the number of species.",
+                "Largest relative error in the judged cases on the path of the search; the line is "
+                "the limit, the large markers are the mechanism that was chosen.", RECORD,
+            ),
+            errors_table(record),
+        ],
+        sections=[cases_section(record), path_section(record), provenance(record)],
+    )  # fmt: skip
+    write_page(folder / "reduce.html", page)
+    return folder / "reduce.html"
+
+
+def sentence(record: dict) -> str:
+    """The result in a sentence."""
+    (species, reactions), worst = record["of"], largest(record["held_out"])
+    return (
+        f"`{record['file']}` has {len(record['species'])} of {species} species and "
+        f"{record['reactions']} of {reactions} reactions. In cases that the search did not see the "
+        f"largest error is {percent(worst)}."
+    )
+
+
+def further(record: dict) -> str:
+    """The time of a state."""
+    before, after = record["times"]
+    return (
+        f"Chemistry takes {microseconds(after)} a state on one core, {microseconds(before)} with "
+        "the detailed mechanism (solver at its default tolerance, 1e-6 s, along an ignition). A "
+        "flow code also transports fewer species."
+    )
+
+
+def largest(held_out: dict) -> float:
+    """The largest held-out error of all judges; infinite where a skeleton failed."""
+    errors = [error for cases in held_out.values() for error in cases.values()]
+    return max((math.inf if e is None else abs(e) for e in errors), default=math.nan)
+
+
+def errors_table(record: dict) -> Table:
+    """The largest errors of each judge, in the judged cases and in those held out."""
+    rows = []
+    for judge, cases in record["held_out"].items():
+        errors = [math.inf if e is None else abs(e) for e in cases.values()]
+        mean = sum(errors) / len(errors)
+        rows.append([judge, percent(record["judged"][judge]), percent(max(errors)), percent(mean)]
+                    + [str(len(errors))])  # fmt: skip
+    caption = (
+        "Relative errors against the detailed mechanism. The search saw the judged cases; those "
+        f"held out count. The limit of the search was {percent(record['inputs']['error'])}."
+    )
+    heads = ["", "judged, worst", "held out, worst", "held out, mean", "held-out cases"]
+    return Table(heads, rows, RECORD, caption)
+
+
+def draw_errors(record: dict) -> Figure:
+    """Errors of the judges against the number of species."""
+    figure = Figure(figsize=(WIDTH, 4.0))
+    axes = figure.subplots()
+    path = record["path"]
+    for judge, colour, marker in zip(record["judged"], COLOURS, MARKERS, strict=False):
+        rows = [(row["species"], row["errors"][judge]) for row in path]
+        points = [(n, 100 * e) for n, e in rows if e is not None and e > 0.0]
+        axes.plot(*zip(*points, strict=True), f"-{marker}", color=colour, ms=4, lw=1.2, label=judge)
+        chosen = 100 * max(record["judged"][judge], 1e-6)
+        axes.plot([len(record["species"])], [chosen], marker, color=colour, ms=9, mec=BLACK)
+    axes.axhline(100 * record["inputs"]["error"], color=BLACK, lw=1.0, ls=(0, (4, 2)))
+    axes.set(yscale="log", xlabel="species", ylabel="largest relative error [%]")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.invert_xaxis()
+    axes.legend()
+    return figure
+
+
+def cases_section(record: dict) -> Section:
+    """The held-out cases with the largest errors."""
+    found = [
+        (math.inf if error is None else error, judge, case)
+        for judge, cases in record["held_out"].items()
+        for case, error in cases.items()
+    ]
+    found.sort(key=lambda row: -abs(row[0]))
+    rows = [
+        [judge, case, percent(error, "+" * (error > 0))] for error, judge, case in found[:SHOWN]
+    ]
+    kept = Text(f"Species that are left: {', '.join(record['species'])}.")
+    return Section(
+        "Held-out cases", [Table(["judge", "case", "error"], rows, RECORD, left=2), kept]
+    )
+
+
+def path_section(record: dict) -> Section:
+    """The last steps of the path, and what the next one would cost."""
+    judges, rows = list(record["judged"]), []
+    for row in record["path"][-SHOWN:]:
+        errors = [percent(row["errors"][judge]) for judge in judges]
+        rows.append([str(row["species"]), ", ".join(row["removed"]), *errors])
+    first = record["path"][0]["removed"]
+    text = Text(
+        f"Removed together at first, for they change nothing: {', '.join(first) or 'none'}. Below "
+        "are the last steps of the search, also those beyond the limit: what the next removals "
+        "cost. Swaps and the removal of reactions follow the path and are not in it."
+    )
+    table = Table(["species", "removed", *judges], rows, RECORD, left=2)
+    return Section("The path of the search", [text, table])
+
+
+def provenance(record: dict) -> Section:
+    """What the numbers were made with."""
+    inputs, of = record["inputs"], record["inputs"]["ranges"]
+    rows = [
+        ["mechanism", f"{inputs['mechanism']}, phase {inputs['phase']}"],
+        ["sha256", f"`{inputs['sha256'][:16]}`"],
+        ["mixture", f"{of['fuel']} in {of['oxidizer']} (moles)"],
+        ["ignitions", f"{span([round(T) for T in of['T0']])} K, "
+         f"{' to '.join(map(atmospheres, of['p']))} atm, phi {span(of['phi'])}"],
+        ["flames and reactors", f"300 K, {' and '.join(map(atmospheres, of['flame_p']))} atm, phi "
+         f"{span(of['flame_phi'])}"],
+        ["kept", ", ".join(inputs["keep"]) or "fuel and oxidizer"],
+        ["machine", record["machine"]],
+        ["time of the path", duration(record["path"][-1]["seconds"])],
+        ["combred", inputs["version"]],
+    ]  # fmt: skip
+    return Section("How it was made", [Table(["", ""], rows, RECORD, left=2)])

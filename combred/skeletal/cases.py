@@ -1,0 +1,81 @@
+"""The cases by which skeletons are judged, and those that are held out.
+
+Takes the conditions of a mechanism: fuel, oxidizer, and ranges of T, p and phi; gives states of
+ignitions, and unburnt gas of flames and of stirred reactors. Held-out cases lie inside the same
+ranges, and no search sees them.
+"""
+
+from dataclasses import dataclass, field
+
+import cantera as ct
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+
+UNBURNT_T = 300.0  # K, of flames and reactors
+GRID = 4, 3, 3  # T0, p, phi of ignitions
+HELD_OUT, SEED = 60, 52  # ignitions at random
+ATM = ct.one_atm
+Gas = tuple[float, float, float]  # T [K], p [Pa], phi
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """fuel, oxidizer: compositions in moles; T0 [K], p [Pa], phi: ranges of ignitions; flame_p
+    [Pa], flame_phi: of flames and reactors."""
+
+    fuel: str
+    oxidizer: str
+    T0: tuple[float, float]
+    p: tuple[float, float] = (0.5 * ATM, 40.0 * ATM)
+    phi: tuple[float, float] = (0.5, 1.5)
+    flame_p: tuple[float, float] = (ATM, 10.0 * ATM)
+    flame_phi: tuple[float, float] = (0.7, 1.3)
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Ignitions, flames and stirred reactors, each by T [K], p [Pa] and phi of its unburnt gas."""
+
+    ignitions: list[Gas] = field(default_factory=list)
+    flames: list[Gas] = field(default_factory=list)
+    reactors: list[Gas] = field(default_factory=list)
+
+
+def judged(of: Ranges) -> Cases:
+    """The cases of the search. Ignitions: a grid, uniform in 1 / T0, ln p and phi."""
+    T0 = 1.0 / np.linspace(1.0 / of.T0[0], 1.0 / of.T0[1], GRID[0])
+    grid = np.meshgrid(T0, np.geomspace(*of.p, GRID[1]), np.linspace(*of.phi, GRID[2]))
+    ignitions = [(T, p, phi) for T, p, phi in np.stack(grid, axis=-1).reshape(-1, 3).tolist()]
+    (low, high), (lean, rich) = of.flame_p, of.flame_phi
+    premixed = [(UNBURNT_T, low, phi) for phi in (1.0, lean, rich)]
+    premixed += [(UNBURNT_T, high, 1.0)] * (high > low)
+    return Cases(ignitions, premixed, premixed)
+
+
+def held_out(of: Ranges) -> Cases:
+    """Ignitions at random in the ranges; flames and reactors between those of `judged`."""
+    rng = np.random.default_rng(SEED)
+    T0 = 1.0 / rng.uniform(1.0 / of.T0[1], 1.0 / of.T0[0], HELD_OUT)
+    p = of.p[0] * (of.p[1] / of.p[0]) ** rng.random(HELD_OUT)
+    phi = rng.uniform(*of.phi, HELD_OUT)
+    ignitions = list(zip(T0.tolist(), p.tolist(), phi.tolist(), strict=True))
+    lean, rich = (0.5 * (1.0 + phi) for phi in of.flame_phi)
+    middle = float(np.sqrt(of.flame_p[0] * of.flame_p[1]))
+    premixed = [(UNBURNT_T, of.flame_p[0], lean), (UNBURNT_T, of.flame_p[0], rich)]
+    premixed += [(UNBURNT_T, middle, 1.0)]
+    return Cases(ignitions, premixed, premixed)
+
+
+def states(
+    mechanism: Mechanism, of: Ranges, gases: list[Gas]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """T (n,) [K], p (n,) [Pa], Y (n, n_species) of gases."""
+    T, p, phi = np.array(gases, dtype=float).reshape(-1, 3).T
+    return T, p, mechanism.mixture(of.fuel, of.oxidizer, phi)
+
+
+def named(gas: Gas) -> str:
+    """A case in words."""
+    T, p, phi = gas
+    return f"{T:.0f} K, {p / ATM:.3g} atm, phi {phi:.3g}"

@@ -1,0 +1,168 @@
+"""Extinction of a perfectly stirred reactor (PSR) as a judge of skeletons.
+
+Takes a mechanism, its solver with rate multipliers, and cases; gives the relative errors of the
+residence time at extinction and of the temperature there. In a steady adiabatic PSR at the
+residence time tau,
+
+    (Y_in - Y) / tau + w(T, p, Y) = 0,    sum_k Y_k h_k(T) = h_in,
+
+with w the rates of production dY/dt. T is prescribed, and Y and tau are unknown: tau has its
+minimum, the extinction, where the upper branch of the S-curve turns.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import cantera as ct
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.native.solver.library import Integrator
+from combred.skeletal.cases import Gas, Ranges, named, states
+from combred.skeletal.skeleton import Skeleton
+
+BELOW = 10.0  # K, of the first point of the branch, below equilibrium
+STEP = 20.0  # K, between points of the branch
+NEWTON, CLOSE = 25, 1e-9  # iterations at most; change of Y and of ln tau at the end
+FIRST_TAU, MIXED = 1e-2, 0.01  # s; the first guess: burnt gas with this share of the inflow
+ABOVE = 40.0  # K, above the extinction of the detailed mechanism: where a skeleton's branch begins
+FARTHEST = 100  # points of a branch
+COLDEST = 1000.0  # K
+
+
+@dataclass(frozen=True, eq=False)
+class Inflow:
+    """The gas that flows in: T [K], p [Pa], Y (n_species,)."""
+
+    T: float
+    p: float
+    Y: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A steady state of a reactor: T [K], tau [s], Y (n_species,)."""
+
+    T: float
+    tau: float
+    Y: np.ndarray
+
+
+class Branch:
+    """The upper branch of one reactor with one solver.
+
+    enthalpies: of the species [J/kg] at T [K], (n_species,).
+    """
+
+    def __init__(self, solver: Integrator, enthalpies: Callable[[float], np.ndarray], of: Inflow):
+        self.solver, self.enthalpies, self.of = solver, enthalpies, of
+        self.h_in = float(of.Y @ enthalpies(of.T))
+
+    def solve(self, T: float, guess: Point) -> Point | None:
+        """The steady state at T [K] by Newton's method from a guess; None where there is none."""
+        Y, log_tau, h, n = guess.Y.copy(), np.log(guess.tau), self.enthalpies(T), len(guess.Y)
+        matrix, right = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
+        scale = 1.0 / max(abs(h).max(), 1.0)
+        for _ in range(NEWTON):
+            tau = np.exp(log_tau)
+            rates = self.solver.rates(np.array([T]), self.of.p, Y[None])[0][0]
+            right[:n] = self.of.Y - Y + tau * rates
+            right[n] = scale * (self.h_in - Y @ h)
+            jacobian = self.solver.jacobian(T, self.of.p, Y)[1:, 1:]
+            matrix[:n, :n] = np.eye(n) - tau * jacobian
+            matrix[:n, n] = -tau * rates
+            matrix[n, :n] = scale * h
+            try:
+                change = np.linalg.solve(matrix, right)
+            except np.linalg.LinAlgError:
+                return None
+            change *= min(1.0, 2.0 / max(abs(change[n]), 1e-300))
+            Y, log_tau = np.maximum(Y + change[:n], 0.0), log_tau + change[n]
+            if not (np.isfinite(log_tau) and np.isfinite(Y).all() and 0.5 < Y.sum() < 1.5):
+                return None
+            if np.abs(change).max() < CLOSE:
+                return Point(T, float(np.exp(log_tau)), Y)
+        return None
+
+    def follow(self, start: Point, step: float) -> Point | None:
+        """The extinction: from a point down in steps [K] to the least residence time, by a parabola
+        ln tau (T) through the three points about it; None where the branch ends before it."""
+        points = [start]
+        for _ in range(FARTHEST):
+            found = self.solve(points[-1].T - step, points[-1])
+            if found is None or found.T < COLDEST:
+                return None
+            points.append(found)
+            if found.tau > points[-2].tau:
+                break
+        if len(points) < 3 or points[-1].tau <= points[-2].tau:
+            return None
+        last = points[-3:]
+        a, b, c = np.polyfit([one.T - last[1].T for one in last], np.log([o.tau for o in last]), 2)
+        top = -b / (2.0 * a)
+        return Point(last[1].T + top, float(np.exp(c + b * top + a * top**2)), last[1].Y)
+
+
+class Extinctions:
+    """Of adiabatic perfectly stirred reactors. chemistry: the solver for multipliers (n_reactions,)
+    of the rate constants. Reactors that the detailed mechanism does not burn, or does not
+    extinguish above `COLDEST`, are left out. cases: of each error, in words; detailed: the
+    extinctions."""
+
+    name = "extinction"
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        chemistry: Callable[[np.ndarray], Integrator],
+        n_reactions: int,
+        gases: list[Gas],
+        of: Ranges,
+    ):
+        self.chemistry = chemistry
+        self.gas = mechanism.solution(transport=False)
+        self.weights = mechanism.molecular_weights
+        solver = chemistry(np.ones(n_reactions))
+        self.inflows: list[Inflow] = []
+        self.detailed: list[Point] = []
+        words = []
+        for gas, T, p, Y in zip(gases, *states(mechanism, of, gases), strict=True):
+            inflow = Inflow(float(T), float(p), Y)
+            found = self._extinction(Branch(solver, self.enthalpies, inflow))
+            if found is not None:
+                self.inflows.append(inflow)
+                self.detailed.append(found)
+                words.append(named(gas))
+        self.cases = [f"{word}, {what}" for what in ("residence time", "T") for word in words]
+
+    def _extinction(self, branch: Branch) -> Point | None:
+        """The extinction of a reactor, followed down from equilibrium."""
+        of = branch.of
+        self.gas.TPY = of.T, of.p, of.Y
+        try:
+            self.gas.equilibrate("HP")
+        except ct.CanteraError:
+            return None
+        burnt, T = self.gas.Y.copy(), self.gas.T - BELOW
+        start = branch.solve(T, Point(T, FIRST_TAU, burnt + MIXED * (of.Y - burnt)))
+        return start and branch.follow(start, STEP)
+
+    def enthalpies(self, T: float) -> np.ndarray:
+        """Enthalpies (n_species,) [J/kg] of the species at T [K]."""
+        self.gas.TP = T, ct.one_atm
+        return self.gas.standard_enthalpies_RT * (ct.gas_constant * T) / self.weights
+
+    def errors(self, skeleton: Skeleton) -> np.ndarray:
+        """Relative errors (n,) of the residence times at extinction, then of the temperatures;
+        infinite where a skeleton does not burn near the extinction of the detailed mechanism."""
+        solver, pairs = self.chemistry(skeleton.multipliers), []
+        for inflow, detailed in zip(self.inflows, self.detailed, strict=True):
+            branch = Branch(solver, self.enthalpies, inflow)
+            Y = detailed.Y * skeleton.species
+            start = branch.solve(detailed.T + ABOVE, Point(detailed.T, detailed.tau, Y / Y.sum()))
+            found = start and branch.follow(start, STEP)
+            if found is None:
+                pairs.append((np.inf, np.inf))
+            else:
+                pairs.append((found.tau / detailed.tau, found.T / detailed.T))
+        return np.array(pairs).reshape(-1, 2).T.ravel() - 1.0

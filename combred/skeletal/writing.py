@@ -1,0 +1,210 @@
+"""A skeleton as a mechanism file of Cantera: the file of the detailed mechanism without what was
+removed.
+
+Takes a `Skeleton`; gives the text of a YAML file. Numbers keep the digits of the detailed file, but
+for pre-exponential factors that a refit has changed. Colliders, elements and marks of duplicates
+that no longer stand for anything are removed, too.
+"""
+
+import io
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from ruamel.yaml import YAML
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from combred.chemistry.mechanism import Mechanism, mechanism_of_text
+from combred.chemistry.yaml_nodes import compose, node_of, plain, value_of
+from combred.config.fields import require
+from combred.skeletal.skeleton import Skeleton, kind
+
+HEADS = "units", "elements"  # of a file, beside its phases and sections
+STATES = (900.0, 1e5), (1500.0, 1e6), (2500.0, 3e6)  # K, Pa, in which rates are compared
+SAME = 1e-9  # of the largest rate of creation
+
+
+def mechanism_of(skeleton: Skeleton, name: str, note: str = "") -> Mechanism:
+    """The mechanism of a skeleton under the name of its file. Raises ValueError as `text_of`."""
+    return mechanism_of_text(text_of(skeleton, note), name, skeleton.network.mechanism.phase)
+
+
+def text_of(skeleton: Skeleton, note: str = "") -> str:
+    """The YAML file of a skeleton; note: its description. Raises ValueError where a reaction of the
+    file is not the one that Cantera reads in its place."""
+    mechanism = skeleton.network.mechanism
+    root = compose(mechanism.text)
+    phases = value_of(root, "phases")
+    assert isinstance(phases, SequenceNode)  # else there were no mechanism
+    phase = next(one for one in phases.value if plain(value_of(one, "name")) == mechanism.phase)
+    phases.value = [phase]
+    left, own = set(skeleton.names()), set()
+    for section, entries, _ in _sections(root, phase, "species"):
+        own.add(section)
+        entries.value = [one for one in entries.value if _name(one) in left | {None}]
+    _filter_reactions(root, phase, skeleton, own)
+    _filter_phase(phase, skeleton)
+    kept = {"phases", *HEADS, *own}
+    pairs = [(key, value) for key, value in root.value if key.value in kept]
+    if note:
+        pairs.insert(0, (node_of("description"), node_of(note)))
+    stream = io.StringIO()
+    YAML(typ="safe", pure=True).serialize(MappingNode(root.tag, pairs), stream)
+    return stream.getvalue()
+
+
+def _name(entry: Node) -> str | None:
+    """The name of a species; None of the entry of a section that has its units."""
+    return plain(value_of(entry, "name"))
+
+
+def _sections(root: Node, phase: Node, kind: str) -> Iterator[tuple[str, SequenceNode, str]]:
+    """The sections of species or of reactions of a phase: name, entries, and which are taken."""
+    listed = value_of(phase, kind)
+    named: list[tuple[str, str]] = []
+    if not isinstance(listed, SequenceNode):
+        named = [(kind, "all" if listed is None else str(plain(listed)))]
+    elif kind == "species" and all(isinstance(one, ScalarNode) for one in listed.value):
+        named = [(kind, "named")]
+    for one in listed.value if isinstance(listed, SequenceNode) and not named else []:
+        pairs = plain(one).items() if isinstance(one, MappingNode) else [(plain(one), "all")]
+        named += [(name, taken if isinstance(taken, str) else "named") for name, taken in pairs]
+    for name, taken in named:
+        entries = value_of(root, name)
+        if isinstance(entries, SequenceNode) and taken != "none":
+            yield name, entries, taken
+
+
+def _filter_phase(phase: Node, skeleton: Skeleton) -> None:
+    """Leave out of a phase the species and elements that are not in a skeleton, and its state."""
+    mechanism = skeleton.network.mechanism
+    has = mechanism.elements[:, skeleton.species].sum(axis=1) > 0.0
+    gone = {
+        name.lower() for name, kept in zip(mechanism.element_names, has, strict=True) if not kept
+    }
+    left = set(skeleton.names())
+    _filter_names(value_of(phase, "species"), lambda name: name in left)
+    _filter_names(value_of(phase, "elements"), lambda name: name.lower() not in gone)
+    phase.value = [(key, value) for key, value in phase.value if key.value != "state"]
+
+
+def _filter_names(listed: Node | None, is_kept: Callable[[str], bool]) -> None:
+    """Leave those names of a list which are kept; the list may be one of sections with lists."""
+    if isinstance(listed, MappingNode):
+        for _, names in listed.value:
+            _filter_names(names, is_kept)
+    elif isinstance(listed, SequenceNode):
+        for one in listed.value:
+            _filter_names(one, is_kept)
+        listed.value = [
+            one for one in listed.value if not isinstance(one, ScalarNode) or is_kept(one.value)
+        ]
+
+
+def _filter_reactions(root: Node, phase: Node, skeleton: Skeleton, own: set[str]) -> None:
+    """Leave the reactions of a skeleton in the sections of a phase, whose names join `own`."""
+    gas = skeleton.network.mechanism.solution(transport=False)
+    reactions, i, marked = gas.reactions(), 0, []
+    known, kept = set(gas.species_names), skeleton.reactions
+    for section, entries, taken in _sections(root, phase, "reactions"):
+        own.add(section)
+        left = []
+        for entry in entries.value:
+            equation = plain(value_of(entry, "equation"))
+            if equation is None:  # the units of the section
+                left.append(entry)
+                continue
+            if taken != "all" and not _participants(equation) <= known:
+                continue
+            found = reactions[i] if i < len(reactions) else None
+            require(
+                found is not None and _participants(equation) == _participants(found.equation),
+                f"{skeleton.network.mechanism.name}: reaction {i + 1} of the file, {equation}, is "
+                "not the one that Cantera reads in its place",
+            )
+            if kept[i]:
+                left.append(entry)
+                _filter_colliders(entry, skeleton)
+                if skeleton.factors is not None and skeleton.factors[i] != 1.0:
+                    _scale(entry, float(skeleton.factors[i]))
+                if reactions[i].duplicate:
+                    marked.append((kind(reactions[i]), entry))
+            i += 1
+        entries.value = left
+    alike = Counter(same for same, _ in marked)
+    for same, entry in marked:
+        if alike[same] == 1:
+            entry.value = [(key, value) for key, value in entry.value if key.value != "duplicate"]
+
+
+def _participants(equation: str) -> set[str]:
+    """The species of an equation, without coefficients and third bodies M."""
+    words = equation.replace("(+ ", "(+").split()
+    bodies = {word[2:-1] for word in words if word.startswith("(+") and word.endswith(")")}
+    names = {w for w in words if not w.startswith("(+") and w not in ("+", "=", "=>", "<=>")}
+    return {w for w in names | bodies if w != "M" and not _is_number(w)}
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _filter_colliders(entry: Node, skeleton: Skeleton) -> None:
+    """Leave the colliders of a reaction that are in a skeleton."""
+    left = set(skeleton.names())
+    for key in ("efficiencies", "colliders"):
+        value = value_of(entry, key)
+        if isinstance(value, MappingNode):
+            value.value = [pair for pair in value.value if pair[0].value in left]
+        elif isinstance(value, SequenceNode):
+            value.value = [one for one in value.value if _name(one) in left | {"M"}]
+
+
+def _scale(entry: Node, factor: float) -> None:
+    """Multiply the rate constants of a reaction by a factor."""
+    for key, value in entry.value:
+        if key.value in ("rate-constant", "low-P-rate-constant", "high-P-rate-constant"):
+            _scale_constant(value, factor)
+        elif key.value == "rate-constants":
+            for one in value.value:
+                _scale_constant(one, factor)
+        elif key.value == "data" and isinstance(value, SequenceNode):  # of Chebyshev polynomials
+            first = value.value[0].value[0]
+            first.value = repr(float(first.value) + math.log10(factor))
+        elif key.value == "colliders":
+            for one in value.value:
+                _scale(one, factor)
+
+
+def _scale_constant(node: Node, factor: float) -> None:
+    """Multiply A of an Arrhenius expression, {A: ..., ...} or [A, b, Ea], which may have a unit."""
+    A = value_of(node, "A") if isinstance(node, MappingNode) else node.value[0]
+    assert isinstance(A, ScalarNode)
+    number, *unit = A.value.split()
+    A.value = " ".join([repr(float(number) * factor), *unit])
+
+
+def require_same_rates(skeleton: Skeleton, reduced: Mechanism) -> None:
+    """Raises RuntimeError where the production rates of the file of a skeleton are not those of the
+    detailed mechanism with its multipliers, in random states."""
+    detailed = skeleton.network.mechanism.solution(transport=False)
+    for i, factor in enumerate(skeleton.multipliers):
+        detailed.set_multiplier(float(factor), i)
+    gas, rng = reduced.solution(transport=False), np.random.default_rng(0)
+    for T, p in STATES:
+        Y = rng.dirichlet(np.ones(skeleton.n_species))
+        whole = np.zeros(len(skeleton.species))
+        whole[skeleton.species] = Y
+        for one, fractions in ((detailed, whole), (gas, Y)):
+            one.TPY = T, p, fractions
+        size = detailed.creation_rates.max()
+        off = np.abs(detailed.net_production_rates[skeleton.species] - gas.net_production_rates)
+        if not off.max() <= SAME * size:
+            raise RuntimeError(
+                f"{reduced.name} has other rates than the search had: please report the mechanism"
+            )

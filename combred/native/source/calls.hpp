@@ -199,8 +199,8 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
 // Sets the factors (LISTED) of the rate constants for the calls of this thread.
 COMBRED_PUBLIC void combred_multiply(const double *factors) {
   for (int i = 0; i < solver::REACTIONS; i++) {
-    solver::multipliers<double>()[i] = factors[solver::PLACE[i]];
-    solver::multipliers<float>()[i] = (float)factors[solver::PLACE[i]];
+    solver::MULTIPLIERS<double>[i] = factors[solver::PLACE[i]];
+    solver::MULTIPLIERS<float>[i] = (float)factors[solver::PLACE[i]];
   }
 }
 #endif

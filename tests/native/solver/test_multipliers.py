@@ -8,6 +8,7 @@ import pytest
 from compiled_program import compile_quickly
 from rate_kinds import assert_cantera_s
 
+from combred.native import builder
 from combred.native.solver import multipliers
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*T2=0")  # of Cantera
@@ -15,7 +16,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*T2=0")  # of Cantera
 
 @pytest.fixture(scope="module")
 def multiplied(solver_of, made_once):
-    """A factory: the solver of a mechanism with factors, compiled once."""
+    """A factory: the solver of a mechanism with factors, compiled once, in pieces as for a user:
+    all of them have the same factors."""
+    pieces = builder.PIECES
 
     def make(mechanism, factors):
         with (
@@ -23,6 +26,7 @@ def multiplied(solver_of, made_once):
             pytest.MonkeyPatch.context() as patch,
         ):
             patch.setattr(multipliers, "build", compile_quickly(patch, "-O1"))
+            patch.setattr(builder, "PIECES", pieces)
             return solver_of(mechanism).with_multipliers(factors)
 
     return make

@@ -6,11 +6,8 @@
 #ifdef COMBRED_MULTIPLIERS
 namespace solver {
 
-// Those of the calling thread, (REACTIONS).
-template <class R> INLINE R *multipliers() {
-  static thread_local R own[REACTIONS];
-  return own;
-}
+// Those of the calling thread, one array for all objects of the library.
+template <class R> inline thread_local R MULTIPLIERS[REACTIONS];
 
 }  // namespace solver
 #endif

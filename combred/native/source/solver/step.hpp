@@ -43,7 +43,7 @@ INLINE void evaluate(Work<R> &s, const Reactor<R> &reactor, Vector<R> T, const V
   typedef Vector<R> V;
   Gas<R> &g = s.g;
 #ifdef COMBRED_MULTIPLIERS
-  g.factors = multipliers<R>();
+  g.factors = MULTIPLIERS<R>;
 #endif
   g.T = at_most(at_least(T, LOWEST_STAGE_T), HIGHEST_STAGE_T);
   g.per_T = reciprocal(g.T);

@@ -18,6 +18,7 @@ from combred.report.pages import Page, write_page
 from combred.report.style import BLACK, COLOURS, MARKERS, WIDTH
 
 RECORD = "reduce.json"
+FAILED = "**no result**"  # of a case in which the reduced mechanism does not ignite or burn
 SHOWN = 12  # cases with the largest errors, and last steps of the path
 
 
@@ -55,7 +56,7 @@ def sentence(record: dict) -> str:
     return (
         f"`{record['file']}` has {len(record['species'])} of {species} species and "
         f"{record['reactions']} of {reactions} reactions. In cases that the search did not see the "
-        f"largest error is {percent(worst)}."
+        f"largest error is {percent(worst, infinite=FAILED)}."
     )
 
 
@@ -80,9 +81,8 @@ def errors_table(record: dict) -> Table:
     rows = []
     for judge, cases in record["held_out"].items():
         errors = [math.inf if e is None else abs(e) for e in cases.values()]
-        mean = sum(errors) / len(errors)
-        rows.append([judge, percent(record["judged"][judge]), percent(max(errors)), percent(mean)]
-                    + [str(len(errors))])  # fmt: skip
+        held = [percent(e, infinite=FAILED) for e in (max(errors), sum(errors) / len(errors))]
+        rows.append([judge, percent(record["judged"][judge]), *held, str(len(errors))])
     caption = (
         "Relative errors against the detailed mechanism. The search saw the judged cases; those "
         f"held out count. The limit of the search was {percent(record['inputs']['error'])}."
@@ -119,7 +119,8 @@ def cases_section(record: dict) -> Section:
     ]
     found.sort(key=lambda row: -abs(row[0]))
     rows = [
-        [judge, case, percent(error, "+" * (error > 0))] for error, judge, case in found[:SHOWN]
+        [judge, case, percent(error, "+" * (error > 0), FAILED)]
+        for error, judge, case in found[:SHOWN]
     ]
     kept = Text(f"Species that are left: {', '.join(record['species'])}.")
     return Section(

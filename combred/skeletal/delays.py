@@ -52,11 +52,12 @@ class Delays:
         while not np.isfinite(delay).all() and scale < LONGEST:
             late = np.flatnonzero(~np.isfinite(delay) & np.isfinite(half))
             steps = np.full(len(late), scale)
-            delay[late] = time_to(detailed, T[late], p[late], Y[late], half[late], steps, SEARCHED)
+            begin = T[late], p[late], Y[late]
+            delay[late] = time_to(detailed, begin, half[late], steps, SEARCHED)
             scale *= GROWTH
         kept = np.flatnonzero(np.isfinite(delay))
         self.T, self.p, self.Y, self.half, delay = (x[kept] for x in (T, p, Y, half, delay))
-        self.stage = first_stage(detailed, self.T, self.p, self.Y, self.half, delay)
+        self.stage = first_stage(detailed, (self.T, self.p, self.Y), self.half, delay)
         self.dt = delay / STEPS
         self.delay, self.first = self._times(detailed, 3 * STEPS)
         words = [named(gases[i]) for i in kept]
@@ -66,11 +67,11 @@ class Delays:
     def _times(self, solver: Stepper, most: int) -> tuple[np.ndarray, np.ndarray]:
         """Delays and times of the first stage."""
         first = np.full(len(self.T), np.nan)
-        delay = time_to(solver, self.T, self.p, self.Y, self.half, self.dt, most)
+        delay = time_to(solver, (self.T, self.p, self.Y), self.half, self.dt, most)
         two = np.flatnonzero(np.isfinite(self.stage))
         if len(two):
             begin = self.T[two], self.p[two], self.Y[two]
-            first[two] = time_to(solver, *begin, self.stage[two], self.dt[two], most)
+            first[two] = time_to(solver, begin, self.stage[two], self.dt[two], most)
         return delay, first
 
     def errors(self, skeleton: Skeleton) -> np.ndarray:
@@ -83,23 +84,24 @@ class Delays:
 
 def time_to(
     solver: Stepper,
-    T: np.ndarray,
-    p: np.ndarray,
-    Y: np.ndarray,
+    begin: tuple[np.ndarray, np.ndarray, np.ndarray],
     wanted: np.ndarray,
     dt: np.ndarray,
     most: int,
 ) -> np.ndarray:
-    """The times (n,) [s] at which T reaches `wanted` (n,) [K], marched from T (n,), p (n,), Y
-    (n, n_species) in at most `most` steps dt (n,) [s], and by secants inside the step that passes
-    it; infinite where it is not reached, or a state cannot be advanced."""
+    """The times (n,) [s] at which T reaches `wanted` (n,) [K], marched from the states T (n,), p
+    (n,), Y (n, n_species) in at most `most` steps dt (n,) [s], and by secants inside the step that
+    passes it; infinite where it is not reached, or a state cannot be advanced."""
+    T, p, Y = begin
     live, found = np.arange(len(T)), np.full(len(T), np.inf)
     for step in range(most):
         after = solver.attempt(T, p, Y, dt[live], TOLERANCE)
         hit = after.T > wanted[live]
         if hit.any():
             rows = live[hit]
-            inside = _inside(solver, T[hit], p[hit], Y[hit], wanted[rows], (dt[rows], after.T[hit]))
+            inside = _inside(
+                solver, (T[hit], p[hit], Y[hit]), wanted[rows], (dt[rows], after.T[hit])
+            )
             found[rows] = step * dt[rows] + inside
         going = ~hit & np.isfinite(after.error)
         live, T, p, Y = live[going], after.T[going], p[going], after.Y[going]
@@ -110,15 +112,13 @@ def time_to(
 
 def _inside(
     solver: Stepper,
-    T: np.ndarray,
-    p: np.ndarray,
-    Y: np.ndarray,
+    begin: tuple[np.ndarray, np.ndarray, np.ndarray],
     wanted: np.ndarray,
     end: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray:
     """The times (n,) [s] after which states pass a temperature within a step, by secants that stay
     in their bracket; end: dt [s] and T [K] at the end of the step."""
-    high, T_high = end
+    (T, p, Y), (high, T_high) = begin, end
     low, T_low = np.zeros(len(T)), T
     for _ in range(SECANTS):
         share = np.clip((wanted - T_low) / (T_high - T_low), 0.05, 0.95)
@@ -132,27 +132,25 @@ def _inside(
 
 def first_stage(
     solver: Stepper,
-    T: np.ndarray,
-    p: np.ndarray,
-    Y: np.ndarray,
+    begin: tuple[np.ndarray, np.ndarray, np.ndarray],
     half: np.ndarray,
     delay: np.ndarray,
 ) -> np.ndarray:
     """The T (n,) [K] of a first stage: where dT/dt is largest before a lull, in which it is below
     `LULL` of that; NaN where T rises by less than `STAGE` before it, or there is no lull."""
+    T, p, Y = begin
     dt, found = delay / SAMPLES, np.full(len(T), np.nan)
-    rows, state = [T], (T, Y)
+    marched, state = [T], (T, Y)
     for _ in range(SAMPLES):
         after = solver.attempt(state[0], p, state[1], dt, TOLERANCE)
         state = after.T, after.Y
-        rows.append(after.T)
-    path = np.array(rows)
+        marched.append(after.T)
+    rows = np.array(marched)
     for i in range(len(T)):
-        rise = np.diff(path[: int((path[:, i] < half[i]).sum()) + 1, i])
-        for k in range(1, len(rise) - 1):
-            later = rise[k + 1 :]
-            peak = rise[k] >= rise[: k + 1].max() and later.min() < LULL * rise[k]
-            if peak and path[k + 1, i] - T[i] > STAGE and later.argmin() < len(later) - 1:
-                found[i] = 0.5 * (path[k, i] + path[k + 1, i])
-                break
+        path = rows[: int((rows[:, i] < half[i]).sum()) + 1, i]
+        rise = np.diff(path)
+        lull = (rise < LULL * np.maximum.accumulate(rise)) & (path[:-1] > T[i] + STAGE)
+        if lull[:-1].any():
+            k = int(np.argmax(rise[: int(np.argmax(lull))]))
+            found[i] = 0.5 * (path[k] + path[k + 1])
     return found

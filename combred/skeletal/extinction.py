@@ -48,6 +48,15 @@ class Point:
     Y: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
+class Reactor:
+    """A reactor of the detailed mechanism: its inflow, a point above its extinction, and this."""
+
+    of: Inflow
+    begin: Point
+    end: Point
+
+
 class Branch:
     """The upper branch of one reactor with one solver.
 
@@ -106,8 +115,7 @@ class Branch:
 class Extinctions:
     """Of adiabatic perfectly stirred reactors. chemistry: the solver for multipliers (n_reactions,)
     of the rate constants. Reactors that the detailed mechanism does not burn, or does not
-    extinguish above `COLDEST`, are left out. cases: of each error, in words; detailed: the
-    extinctions."""
+    extinguish above `COLDEST`, are left out. cases: of each error, in words."""
 
     name = "extinction"
 
@@ -123,20 +131,17 @@ class Extinctions:
         self.gas = mechanism.solution(transport=False)
         self.weights = mechanism.molecular_weights
         solver = chemistry(np.ones(n_reactions))
-        self.inflows: list[Inflow] = []
-        self.detailed: list[Point] = []
-        words = []
-        for gas, T, p, Y in zip(gases, *states(mechanism, of, gases), strict=True):
-            inflow = Inflow(float(T), float(p), Y)
-            found = self._extinction(Branch(solver, self.enthalpies, inflow))
-            if found is not None:
-                self.inflows.append(inflow)
-                self.detailed.append(found)
-                words.append(named(gas))
+        found = [
+            self._detailed(Branch(solver, self.enthalpies, Inflow(float(T), float(p), Y)))
+            for T, p, Y in zip(*states(mechanism, of, gases), strict=True)
+        ]
+        self.reactors = [reactor for reactor in found if reactor is not None]
+        words = [named(g) for g, one in zip(gases, found, strict=True) if one is not None]
         self.cases = [f"{word}, {what}" for what in ("residence time", "T") for word in words]
 
-    def _extinction(self, branch: Branch) -> Point | None:
-        """The extinction of a reactor, followed down from equilibrium."""
+    def _detailed(self, branch: Branch) -> Reactor | None:
+        """A reactor with the extinction of the detailed mechanism, followed down from equilibrium,
+        and then again from the point at which a skeleton begins."""
         of = branch.of
         self.gas.TPY = of.T, of.p, of.Y
         try:
@@ -145,7 +150,10 @@ class Extinctions:
             return None
         burnt, T = self.gas.Y.copy(), self.gas.T - BELOW
         start = branch.solve(T, Point(T, FIRST_TAU, burnt + MIXED * (of.Y - burnt)))
-        return start and branch.follow(start, STEP)
+        found = start and branch.follow(start, STEP)
+        begin = found and branch.solve(found.T + ABOVE, found)
+        again = begin and branch.follow(begin, STEP)
+        return Reactor(of, begin, again) if begin and again else None
 
     def enthalpies(self, T: float) -> np.ndarray:
         """Enthalpies (n_species,) [J/kg] of the species at T [K]."""
@@ -156,13 +164,14 @@ class Extinctions:
         """Relative errors (n,) of the residence times at extinction, then of the temperatures;
         infinite where a skeleton does not burn near the extinction of the detailed mechanism."""
         solver, pairs = self.chemistry(skeleton.multipliers), []
-        for inflow, detailed in zip(self.inflows, self.detailed, strict=True):
-            branch = Branch(solver, self.enthalpies, inflow)
-            Y = detailed.Y * skeleton.species
-            start = branch.solve(detailed.T + ABOVE, Point(detailed.T, detailed.tau, Y / Y.sum()))
+        for reactor in self.reactors:
+            branch = Branch(solver, self.enthalpies, reactor.of)
+            Y = reactor.begin.Y * skeleton.species
+            guess = Point(reactor.begin.T, reactor.begin.tau, Y / Y.sum())
+            start = branch.solve(guess.T, guess)
             found = start and branch.follow(start, STEP)
             if found is None:
                 pairs.append((np.inf, np.inf))
             else:
-                pairs.append((found.tau / detailed.tau, found.T / detailed.T))
+                pairs.append((found.tau / reactor.end.tau, found.T / reactor.end.T))
         return np.array(pairs).reshape(-1, 2).T.ravel() - 1.0

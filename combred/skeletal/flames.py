@@ -27,7 +27,7 @@ GRID = {"ratio": 4, "slope": 0.1, "curve": 0.2}
 class DetailedFlame:
     """A flame of the detailed mechanism: unburnt T [K], p [Pa], Y (n_species,); grid (n,) [m];
     profiles of T [K], velocity [m/s] (n,), and Y (n_species, n); sensitivities (n_reactions,): d ln
-    speed / d ln k; peaks: largest mole fractions of the species that are asked for."""
+    speed / d ln k."""
 
     T: float
     p: float
@@ -37,27 +37,18 @@ class DetailedFlame:
     velocity: np.ndarray
     profile_Y: np.ndarray
     sensitivities: np.ndarray
-    peaks: np.ndarray
-
-    @property
-    def results(self) -> np.ndarray:
-        """Speed [m/s], largest T [K], peaks: what is judged."""
-        return np.array([self.velocity[0], self.profile_T.max(), *self.peaks])
 
 
-def detailed_flame(
-    mechanism: Mechanism, T: float, p: float, Y: np.ndarray, peaks: tuple[str, ...]
-) -> DetailedFlame | None:
+def detailed_flame(mechanism: Mechanism, T: float, p: float, Y: np.ndarray) -> DetailedFlame | None:
     """The flame of the unburnt state T [K], p [Pa], Y (n_species,); None where Cantera finds none.
     Raises ValueError without transport data."""
     try:
         flame = solve_free_flame(mechanism, T, p, Y, (GRID,))
     except IntegrationError:
         return None
-    found = np.array([flame.X[mechanism.index(name)].max() for name in peaks])
     return DetailedFlame(
         T, p, Y, flame.grid, flame.T, flame.velocity, flame.Y,
-        flame.get_flame_speed_reaction_sensitivities(), found,
+        flame.get_flame_speed_reaction_sensitivities(),
     )  # fmt: skip
 
 
@@ -69,7 +60,7 @@ class FlameSolver:
         self.detailed, self.peaks = detailed, peaks
 
     def results(self, skeleton: Skeleton, of: DetailedFlame) -> np.ndarray:
-        """Those of `DetailedFlame.results` for the skeleton, NaN where there is no flame."""
+        """Speed [m/s], largest T [K] and peaks of the skeleton's flame; NaN where there is none."""
         left, names = np.flatnonzero(skeleton.species), self.network.mechanism.species_names
         gas = self.phases.of(skeleton)
         try:
@@ -79,14 +70,14 @@ class FlameSolver:
             place = (of.grid - of.grid[0]) / (of.grid[-1] - of.grid[0])
             flame.set_initial_guess(locs=np.array([0.0, 0.3, 0.5, 1.0]))
             for name, values in (("T", of.profile_T), ("velocity", of.velocity)):
-                flame.set_profile(name, place, values.tolist())
+                flame.flame.set_profile(name, place.tolist(), values.tolist())
             for k in left:
-                flame.set_profile(names[k], place, of.profile_Y[k].tolist())
+                flame.flame.set_profile(names[k], place.tolist(), of.profile_Y[k].tolist())
             flame.flame.set_steady_tolerances(default=STEADY)
             flame.fixed_temperature = 0.5 * (of.profile_T[0] + of.profile_T[-1])
             flame.solve(0, refine_grid=False)
         except (ct.CanteraError, IndexError):  # the latter where nothing burns at equilibrium
-            return np.full(len(of.results), np.nan)
+            return np.full(2 + len(self.peaks), np.nan)
         peaks = [flame.X[gas.species_index(n)].max() if n in gas.species_names else 0.0
                  for n in self.peaks]  # fmt: skip
         return np.array([flame.velocity[0], flame.T.max(), *peaks])
@@ -113,9 +104,11 @@ class Flames:
         detailed: list[DetailedFlame],
         words: list[str],
         peaks: tuple[str, ...],
+        whole: Skeleton,
         ask: Callable[[Callable, list], list[np.ndarray]],
     ):
         self.detailed, self.ask = detailed, ask
+        self.reference = self._results(whole)  # with the tolerances of skeletons
         judged = ["speed", "largest T", *(f"peak of {name}" for name in peaks)]
         self.cases = [f"{word}, {what}" for word in words for what in judged]
 
@@ -127,18 +120,20 @@ class Flames:
     def errors(self, skeleton: Skeleton) -> np.ndarray:
         """Relative errors (n,) of the speeds, largest temperatures and peaks of all flames;
         infinite where there is no flame."""
+        pairs = zip(self._results(skeleton), self.reference, strict=True)
+        errors = np.concatenate([found / known - 1.0 for found, known in pairs])
+        return np.where(np.isfinite(errors), errors, np.inf)
+
+    def _results(self, skeleton: Skeleton) -> list[np.ndarray]:
+        """What is judged of each flame, NaN where there is none."""
         parts = skeleton.species, skeleton.listed, skeleton.factors
-        found = self.ask(solve_task, [(*parts, i) for i in range(len(self.detailed))])
-        errors = [a / flame.results - 1.0 for a, flame in zip(found, self.detailed, strict=True)]
-        return np.nan_to_num(np.concatenate(errors), nan=np.inf)
+        return self.ask(solve_task, [(*parts, i) for i in range(len(self.detailed))])
 
 
-def flame_tasks(
-    mechanism: Mechanism, gases: list[Gas], of: Ranges, peaks: tuple[str, ...]
-) -> list[tuple]:
+def flame_tasks(mechanism: Mechanism, gases: list[Gas], of: Ranges) -> list[tuple]:
     """The arguments of `detailed_flame` for each gas."""
     rows = zip(*states(mechanism, of, gases), strict=True)
-    return [(mechanism, float(T), float(p), Y, peaks) for T, p, Y in rows]
+    return [(mechanism, float(T), float(p), Y) for T, p, Y in rows]
 
 
 def words_of(gases: list[Gas]) -> list[str]:

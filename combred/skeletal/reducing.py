@@ -79,7 +79,8 @@ def reduce_mechanism(
     Returns the numbers of reduce.json; "file" is the name of the reduced mechanism in the folder.
 
     Raises ValueError where the mechanism has rates that are not known, where the fuel is not plain
-    or does not ignite, and where the folder has another reduction; RuntimeError without a C++
+    or does not ignite, and where the folder has another reduction, or where so few `species`
+    do not ignite or burn; RuntimeError without a C++
     compiler.
     """
     require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
@@ -164,13 +165,13 @@ def make_judges(
     cheap += [extinctions] if extinctions.cases else []
     if lacking(mechanism.solution()):
         return cheap, None
-    found = processes.results(detailed_flame, flame_tasks(mechanism, todo.flames, ranges, peaks))
+    found = processes.results(detailed_flame, flame_tasks(mechanism, todo.flames, ranges))
     words = [w for w, flame in zip(words_of(todo.flames), found, strict=True) if flame is not None]
     detailed = [flame for flame in found if flame is not None]
     if not detailed:
         return cheap, None
     ask = stack.enter_context(processes.asked(FlameSolver, (mechanism, detailed, peaks)))
-    return cheap, Flames(detailed, words, peaks, ask)
+    return cheap, Flames(detailed, words, peaks, network.whole(), ask)
 
 
 def walk(
@@ -213,7 +214,13 @@ def choose(search: Search, steps: list[Step], wanted: Wanted, on_progress: OnPro
     the number of species that is wanted; without the reactions that it does not need."""
     size = len(steps[0].skeleton.species)
     if wanted.species:
-        chosen = next((s for s in steps if s.skeleton.n_species <= wanted.species), steps[-1])
+        fewest = steps[-1].skeleton.n_species
+        if fewest > wanted.species:
+            raise ValueError(
+                f"with fewer than {fewest} species a judged case does not ignite or burn, and "
+                f"{wanted.species} are asked for: ask for {fewest} or more"
+            )
+        chosen = next(step for step in steps if step.skeleton.n_species <= wanted.species)
     else:
         chosen = [step for step in steps if step.error <= wanted.error][-1]
         index = chosen.skeleton.network.mechanism.index

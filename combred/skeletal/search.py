@@ -34,7 +34,7 @@ class Judge(Protocol):
 
 def worst(errors: np.ndarray) -> float:
     """The largest magnitude; infinite where one is no number."""
-    return float(np.nan_to_num(np.abs(errors), nan=np.inf).max(initial=0.0))
+    return float(np.where(np.isfinite(errors), np.abs(errors), np.inf).max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,18 +85,18 @@ class Search:
         """The step that removes all species that change nothing, together."""
         rest = self.removable(skeleton)
         self.score = {k: self.estimate(skeleton.without(k)) for k in rest}
-        small = [k for k in sorted(rest, key=self.score.__getitem__)]
-        small = [k for k in small if self.score[k] < NOTHING * self.limit]
+        order = sorted(rest, key=self.score.__getitem__)
+        small = [k for k in order if self.score[k] < NOTHING * self.limit]
         step = self.judge(skeleton.without(*small), small)
         while small and step.error > TOGETHER * self.limit:
             small = small[: len(small) // 2]
             step = self.judge(skeleton.without(*small), small)
         return step
 
-    def next(self, skeleton: Skeleton) -> Step | None:
-        """The step that removes the species which costs least; None where nothing ignites or burns
-        without any one of them."""
-        rest = self.removable(skeleton)
+    def next(self, skeleton: Skeleton, stays: int | None = None) -> Step | None:
+        """The step that removes the species which costs least, but for the one that `stays`; None
+        where nothing ignites or burns without any one of them."""
+        rest = [k for k in self.removable(skeleton) if k != stays]
         if all(k in self.score for k in rest):
             rest = sorted(rest, key=self.score.__getitem__)[:LOOKED_AT]
         for k in rest:
@@ -126,13 +126,10 @@ class Search:
         for back in removed[: -BACK - 1 : -1]:
             if step.skeleton.species[back]:
                 continue
-            first = self.next(step.skeleton.with_back(back))
-            second = first and self.next(first.skeleton)
+            first = self.next(step.skeleton.with_back(back), back)
+            second = first and self.next(first.skeleton, back)
             if first and second and second.error <= self.limit:
-                if not second.skeleton.species[back]:
-                    continue
-                names = [f"{name}" for name in (*first.removed, *second.removed)]
-                return Step(second.skeleton, names, second.errors)
+                return Step(second.skeleton, [*first.removed, *second.removed], second.errors)
         return None
 
     def remove_reactions(self, step: Step) -> Step:

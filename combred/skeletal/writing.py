@@ -94,12 +94,14 @@ def _filter_names(listed: Node | None, is_kept: Callable[[str], bool]) -> None:
     if isinstance(listed, MappingNode):
         for _, names in listed.value:
             _filter_names(names, is_kept)
+        listed.value = [pair for pair in listed.value if pair[1].value != []]
     elif isinstance(listed, SequenceNode):
         for one in listed.value:
             _filter_names(one, is_kept)
         listed.value = [
-            one for one in listed.value if not isinstance(one, ScalarNode) or is_kept(one.value)
-        ]
+            one for one in listed.value
+            if one.value and (not isinstance(one, ScalarNode) or is_kept(one.value))
+        ]  # fmt: skip
 
 
 def _filter_reactions(root: Node, phase: Node, skeleton: Skeleton, own: set[str]) -> None:

@@ -1,0 +1,65 @@
+"""The page of a reduced mechanism."""
+
+import pytest
+from run_folder import Page
+from test_pages import HOSTILE, require_harmless
+
+from combred.files.records import write_record
+from combred.report.skeletal import errors_table, sentence, write_reduction
+
+
+@pytest.fixture
+def record():
+    """The numbers of a reduction of ten species to six."""
+    row = {"removed": ["OH"], "seconds": 2.0}
+    return {
+        "inputs": {
+            "mechanism": "gas.yaml", "phase": "gas", "sha256": "ab" * 32, "version": "0",
+            "error": 0.01, "species": 0, "keep": ["NO"],
+            "ranges": {"fuel": "H2:1", "oxidizer": "O2:1", "T0": [900.0, 2000.0],
+                       "p": [50662.5, 4053000.0], "phi": [0.5, 1.5],
+                       "flame_p": [101325.0, 1013250.0], "flame_phi": [0.7, 1.3]},
+        },
+        "path": [
+            {**row, "species": 7, "reactions": 20, "errors": {"delay": 1e-5, "flame": 1e-4}},
+            {**row, "species": 6, "reactions": 16, "errors": {"delay": 4e-3, "flame": 2e-3}},
+            {**row, "species": 5, "reactions": 9, "errors": {"delay": 0.2, "flame": 0.1}},
+        ],
+        "judged": {"delay": 6e-3, "flame": 2e-3},
+        "held_out": {"delay": {"hot": 4e-3, "cold": -8e-3}, "flame": {"lean, speed": 1e-3}},
+        "species": ["H2", "O2", "H", "O", "OH", "H2O"], "reactions": 14, "of": [10, 29],
+        "times": [2e-6, 1e-6], "machine": "a machine", "file": "gas-6.yaml",
+    }  # fmt: skip
+
+
+def page(folder, record) -> Page:
+    write_record(folder / "reduce.json", record)
+    return Page(write_reduction(folder))
+
+
+def test_the_page_has_the_errors_that_count(tmp_path, record):
+    found = page(tmp_path, record)
+    assert "gas-6.yaml has 6 of 10 species and 14 of 29 reactions" in found.text
+    assert "largest error is 0.80 %" in found.text and "1.00 µs a state" in found.text
+    judges, cases, path, _ = found.tables
+    assert judges[1:] == [
+        ["delay", "0.60 %", "0.80 %", "0.60 %", "2"], ["flame", "0.20 %", "0.10 %", "0.10 %", "1"]
+    ]  # fmt: skip
+    assert cases[1] == ["delay", "cold", "-0.80 %"] and cases[2] == ["delay", "hot", "+0.40 %"]
+    assert path[-1] == ["5", "OH", "20.0 %", "10.0 %"]
+    assert len(found.all("img")) == 1
+
+
+def test_a_case_without_a_result_is_infinite(record):
+    record["held_out"]["flame"]["lean, speed"] = None
+    assert sentence(record).endswith("largest error is **no result**.")
+    assert errors_table(record).rows[1][2] == "**no result**"
+
+
+def test_no_text_of_the_numbers_becomes_part_of_the_page(tmp_path, record):
+    record["inputs"] |= dict.fromkeys(("mechanism", "phase", "sha256", "version"), HOSTILE)
+    record["inputs"]["keep"], record["species"][2] = [HOSTILE], HOSTILE
+    record["inputs"]["ranges"] |= {"fuel": HOSTILE, "oxidizer": HOSTILE}
+    record["path"][1]["removed"], record["machine"], record["file"] = [HOSTILE], HOSTILE, HOSTILE
+    record["held_out"]["delay"] = {HOSTILE: 1e-3}
+    require_harmless(page(tmp_path, record), 1)

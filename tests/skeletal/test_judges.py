@@ -1,0 +1,159 @@
+"""Delays, extinction and flames of skeletons against Cantera's."""
+
+import cantera as ct
+import numpy as np
+import pytest
+
+from combred.chemistry.reactor import Reactor
+from combred.chemistry.stepper import Solution, Stepper
+from combred.experiments.ignition.delay import time_to as cvode_time_to
+from combred.skeletal.cases import Ranges, held_out, judged
+from combred.skeletal.delays import Delays, first_stage, time_to
+from combred.skeletal.extinction import Extinctions
+from combred.skeletal.flames import Flames, FlameSolver, detailed_flame
+
+RANGES = Ranges("H2:1", "O2:1, N2:3.76", (1000.0, 2000.0))
+ATM = ct.one_atm
+N = 29  # reactions of h2o2.yaml
+
+
+@pytest.fixture
+def without_peroxide(network, h2o2):
+    """A skeleton: hydrogen without H2O2, and with one reaction slower."""
+    skeleton = network.whole().without(h2o2.index("H2O2"))
+    slower = [r.equation for r in network.reactions].index("H + O2 <=> O + OH")
+    return skeleton, slower
+
+
+def test_delays_are_cvode_s(quick_factors, h2o2, without_peroxide):
+    """Of the detailed mechanism and of a skeleton, within .1 % (seen: .02); a mixture that does not
+    ignite is left out, and one that ignites too late has an infinite error."""
+    skeleton, slower = without_peroxide
+    gases = [(1100.0, ATM, 1.0), (300.0, ATM, 1.0), (1600.0, 10 * ATM, 0.5)]
+    judge = Delays(h2o2, quick_factors.with_multipliers, N, gases, RANGES)
+    assert judge.cases == ["1100 K, 1 atm, phi 1", "1600 K, 10 atm, phi 0.5"]
+    reactor = Reactor(h2o2, 1e-10, 1e-18)
+
+    def exact() -> np.ndarray:
+        rows = zip(judge.T, judge.p, judge.Y, judge.half, strict=True)
+        return np.array([cvode_time_to(reactor, *row, 1.0) for row in rows])
+
+    assert np.allclose(judge.delay, exact(), rtol=1e-3)
+    for i, factor in enumerate(skeleton.multipliers):
+        reactor.gas.set_multiplier(float(factor), i)
+    found = judge.errors(skeleton)
+    assert np.allclose(found, exact() / judge.delay - 1.0, atol=1e-3)
+    assert np.isinf(judge.errors(skeleton.without_reactions(slower))).all()
+
+
+class Prescribed(Stepper):
+    """T as a function of a clock, which Y holds."""
+
+    def __init__(self, T_of):
+        self.T_of = T_of
+
+    def attempt(self, T, p, Y, dt, tolerance=None, max_steps=0):
+        later = Y + np.reshape(dt, (-1, 1))
+        return Solution(self.T_of(later[:, 0]), p, later, np.zeros(len(T)), np.ones(len(T)))
+
+
+def two_stages(t):
+    return (
+        800.0
+        + 150.0 / (1.0 + np.exp(-(t - 0.4) * 60.0))
+        + 1500.0 / (1.0 + np.exp(-(t - 0.9) * 90.0))
+    )
+
+
+def one_stage(t):
+    return 800.0 + 1500.0 / (1.0 + np.exp(-(t - 0.9) * 15.0))
+
+
+def test_the_first_of_two_stages_is_found_and_its_time():
+    begin = np.array([800.0]), np.array([ATM]), np.zeros((1, 1))
+    half = np.array([1600.0])
+    for T_of, expected in ((two_stages, 0.4), (one_stage, None)):
+        solver = Prescribed(T_of)
+        stage = first_stage(solver, begin, half, np.array([0.9]))
+        assert np.isnan(stage[0]) == (expected is None)
+        if expected:
+            found = time_to(solver, begin, stage, np.array([0.1125]), 24)
+            assert found[0] == pytest.approx(expected, abs=0.02)
+        late = time_to(solver, begin, half, np.array([0.1125]), 24)
+        true = np.linspace(0.0, 2.0, 200_001)
+        assert late[0] == pytest.approx(true[np.argmax(T_of(true) > 1600.0)], rel=1e-3)
+        assert np.isinf(time_to(solver, begin, half, np.array([0.1125]), 3)[0])
+
+
+def test_a_reactor_goes_out_below_its_residence_time_at_extinction(
+    quick_factors, h2o2, without_peroxide
+):
+    """Cantera's reactor, begun on the burning branch, burns on at 1.01 of the residence time and
+    goes out at .99, for the detailed mechanism and for a skeleton."""
+    judge = Extinctions(h2o2, quick_factors.with_multipliers, N, [(300.0, ATM, 1.0)], RANGES)
+    (reactor,) = judge.reactors
+    assert judge.cases == ["300 K, 1 atm, phi 1, residence time", "300 K, 1 atm, phi 1, T"]
+    assert np.abs(judge.errors(without_peroxide[0].network.whole())).max() < 1e-9
+    errors = judge.errors(without_peroxide[0])
+    assert 1e-6 < abs(errors[0]) < 0.1
+    for skeleton, tau in (
+        (without_peroxide[0].network.whole(), reactor.end.tau),
+        (without_peroxide[0], reactor.end.tau * (1.0 + errors[0])),
+    ):
+        ends = []
+        for share in (1.01, 0.99):
+            gas = h2o2.solution(transport=False)
+            for i, factor in enumerate(skeleton.multipliers):
+                gas.set_multiplier(float(factor), i)
+            gas.TPY = 300.0, ATM, reactor.of.Y
+            inlet, outlet = ct.Reservoir(gas, clone=True), ct.Reservoir(gas, clone=True)
+            gas.TPY = reactor.begin.T, ATM, reactor.begin.Y * skeleton.species
+            stirred = ct.IdealGasConstPressureReactor(gas, clone=False)
+            rate = stirred.mass / (share * tau)
+            flows = [ct.MassFlowController(inlet, stirred), ct.MassFlowController(stirred, outlet)]
+            for flow in flows:
+                flow.mass_flow_rate = rate
+            net = ct.ReactorNet([stirred])
+            net.advance(3000.0 * tau)
+            ends.append(stirred.T)
+        assert ends[0] > reactor.end.T - 100.0 and ends[1] < 400.0
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Cantera's own calls
+def test_flames_are_cantera_s(network, h2o2, without_peroxide):
+    """A skeleton's speed, largest T and peak of OH, as Cantera finds them for the same mechanism
+    from its own guess and grid (1 %, the error of the coarse grids), and to first order from the
+    sensitivities; a skeleton without reactions has infinite errors."""
+    skeleton, slower = without_peroxide
+    detailed = detailed_flame(h2o2, 300.0, ATM, h2o2.mixture("H2:1", RANGES.oxidizer, 1.0))
+    own = FlameSolver(h2o2, [detailed], ("OH",))
+    judge = Flames(
+        [detailed], ["here"], ("OH",), network.whole(),
+        lambda work, tasks: [work(own, task) for task in tasks],
+    )  # fmt: skip
+    assert judge.cases == ["here, speed", "here, largest T", "here, peak of OH"]
+    assert np.abs(judge.errors(network.whole())).max() < 1e-6
+    gas = own.phases.of(skeleton)
+    gas.TPY = 300.0, ATM, h2o2.mixture("H2:1", RANGES.oxidizer, 1.0)[skeleton.species]
+    flame = ct.FreeFlame(gas, width=0.03)
+    flame.set_refine_criteria(ratio=3, slope=0.06, curve=0.12)
+    flame.solve(0, auto=True)
+    found = judge.reference[0] * (1.0 + judge.errors(skeleton))
+    true = [flame.velocity[0], flame.T.max(), flame.X[gas.species_index("OH")].max()]
+    assert np.allclose(found, true, rtol=0.01)
+    factors = np.ones(N)
+    factors[slower] = 0.97
+    changed = type(skeleton)(network, network.whole().species, network.whole().listed, factors)
+    assert judge.first_order(changed)[0] == pytest.approx(judge.errors(changed)[0], rel=0.1)
+    assert judge.errors(skeleton.without_reactions(slower))[0] < -0.9
+    inert = skeleton.without_reactions(np.arange(N))
+    assert np.isinf(judge.errors(inert)).all()
+
+
+def test_held_out_cases_are_others_inside_the_ranges():
+    seen, held = judged(RANGES), held_out(RANGES)
+    for name in ("ignitions", "flames", "reactors"):
+        known, new = getattr(seen, name), getattr(held, name)
+        assert known and new and not set(known) & set(new)
+        low, high = np.min(known, axis=0), np.max(known, axis=0)
+        assert np.all((np.array(new) >= low * (1 - 1e-9)) & (np.array(new) <= high * (1 + 1e-9)))

@@ -1,0 +1,122 @@
+"""A reduction from the file to the file: hydrogen, in this process."""
+
+import json
+
+import numpy as np
+import pytest
+
+from combred import command, load_mechanism
+from combred.report.skeletal import write_reduction
+from combred.skeletal import reducing
+from combred.skeletal.reducing import reduce_mechanism
+from combred.skeletal.search import Search, Step
+
+pytestmark = [
+    pytest.mark.usefixtures("in_this_process", "quick_factors"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of Cantera's own calls
+]
+OF = {"fuel": "H2:1", "error": 0.02}
+
+
+@pytest.fixture(scope="module")
+def reduced(tmp_path_factory, in_process, quick_factors):
+    """A finished reduction: its folder and its numbers."""
+    folder = tmp_path_factory.mktemp("reduced")
+    with in_process(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reducing, "times", lambda *_: [2e-6, 1e-6])
+        return folder, reduce_mechanism("h2o2.yaml", folder=folder, **OF)
+
+
+def test_the_result_is_within_the_limit_and_loads(reduced):
+    """Argon and at least one reaction are not needed; errors of held-out cases are of the size of
+    those that were judged."""
+    folder, record = reduced
+    mechanism = load_mechanism(str(folder / record["file"]))
+    assert list(mechanism.species_names) == record["species"] and "AR" not in record["species"]
+    assert {"H2", "O2", "N2"} <= set(record["species"])
+    n = mechanism.solution(transport=False).n_reactions
+    assert n == record["reactions"] < record["of"][1] == 29
+    assert set(record["judged"]) == {"ignition delay", "extinction", "flame"}
+    assert all(error <= 0.02 for error in record["judged"].values())
+    held = [abs(e) for cases in record["held_out"].values() for e in cases.values()]
+    assert len(held) > 60 and 0.0 < max(held) < 0.03
+    assert record["path"][0]["removed"] == ["AR"] and record["path"][-1]["species"] <= 9
+    text = (folder / record["file"]).read_text()
+    assert f"{len(record['species'])} of 10 species" in text
+
+
+def test_it_goes_on_after_the_last_step_that_is_there(reduced, tmp_path, monkeypatch):
+    """Stopped after the first step, and done again by the same call; a finished one is read."""
+    _, known = reduced
+    monkeypatch.setattr(reducing, "times", lambda *_: [2e-6, 1e-6])
+
+    def stop(self, *_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Search, "path", stop)
+        reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
+    begun = json.loads((tmp_path / "reduce.json").read_text())
+    assert len(begun["path"]) == 1 and "file" not in begun
+    with monkeypatch.context() as patch:
+        patch.setattr(Search, "useless", stop)  # it is there
+        record = reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
+    for key in ("species", "reactions", "judged", "held_out", "file"):
+        assert record[key] == known[key], key
+    monkeypatch.setattr(reducing, "make_judges", stop)
+    assert reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF) == record
+    with pytest.raises(ValueError, match="of another reduction, with other error, keep: give"):
+        reduce_mechanism("h2o2.yaml", folder=tmp_path, fuel="H2:1", keep=("OH",))
+
+
+def test_a_number_of_species_is_that_of_the_path_or_refused(network):
+    """The first step with so few; no swaps. Where the path ends before it, that is said."""
+
+    class Free(Search):
+        def remove_reactions(self, step):
+            return step
+
+    steps = [Step(network.whole().without(*range(n)), [], {"delay": 0.1 * n}) for n in (0, 1, 3)]
+    search = Free([], None, 0.01, frozenset())
+    for species, expected in ((9, 9), (8, 7), (7, 7)):
+        found = reducing.choose(search, steps, reducing.Wanted(species=species), lambda *_: None)
+        assert found.skeleton.n_species == expected
+    with pytest.raises(ValueError, match="fewer than 7 species .* and 5 are asked for: ask for 7"):
+        reducing.choose(search, steps, reducing.Wanted(species=5), lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    "given, told",
+    [
+        ({"error": 0.0}, "error=0.0 has to lie between 0 and 1"),
+        ({"species": -1}, "species=-1 cannot be negative"),
+        ({"workers": -1}, "workers=-1 cannot be negative"),
+        ({"keep": ("NO",)}, "h2o2.yaml has no species 'NO'"),
+        ({"fuel": "CH4:1"}, "h2o2.yaml has no species 'CH4'"),
+    ],
+)
+def test_what_cannot_be_is_said(tmp_path, given, told):
+    with pytest.raises(ValueError, match=told):
+        reduce_mechanism("h2o2.yaml", folder=tmp_path / "new", **given)
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_command_prints_the_errors_and_writes_the_page(reduced, capsys):
+    folder, record = reduced
+    given = ["reduce", "h2o2.yaml", "--fuel", "H2:1", "--error", ".02", "--folder", str(folder)]
+    assert command.main(given) == 0
+    said = capsys.readouterr().out
+    assert record["file"] in said and "held out, worst" in said and "reduce.html" in said
+    page = (folder / "reduce.html").read_text()
+    assert all(word in page for word in ("ignition delay", "extinction", "Held-out cases"))
+
+
+def test_states_are_timed(h2o2, network):
+    ranges = {"fuel": "H2:1", "oxidizer": "O2:1, N2:3.76"}
+    found = reducing.times(network.whole(), h2o2, ranges)
+    assert len(found) == 2 and 0.0 < min(found) and np.isfinite(found).all()
+
+
+def test_an_unfinished_reduction_has_no_page(tmp_path):
+    with pytest.raises(ValueError, match="missing or not finished"):
+        write_reduction(tmp_path)

@@ -1,0 +1,105 @@
+"""The search on judges whose errors are known: sums of what each species is worth."""
+
+import numpy as np
+import pytest
+
+from combred.skeletal.search import Search, Step, worst
+
+
+class Priced:
+    """The error is the sum of the prices of the species that are gone, and of reactions that are
+    removed; `gone` gives other sums for sets of species."""
+
+    name, cases = "price", ["sum"]
+
+    def __init__(self, prices, of_reactions=0.0, gone=None):
+        self.prices, self.of_reactions, self.gone = np.array(prices), of_reactions, gone or {}
+        self.asked = 0
+
+    def errors(self, skeleton):
+        self.asked += 1
+        removed = frozenset(np.flatnonzero(~skeleton.species).tolist())
+        price = self.gone.get(removed, self.prices[list(removed)].sum())
+        lost = np.flatnonzero(~skeleton.listed)
+        return np.array([price + self.of_reactions * lost.sum()])
+
+
+PRICES = [0.0, 0.0, 3e-3, 5e-3, 1e-4, 2e-2, 1e-6, np.inf, 4e-3, 0.0]
+
+
+def walked(search, step, end, fewest=0):
+    return [step, *search.path(step, end, fewest)]
+
+
+def test_species_leave_in_the_order_of_their_price(network):
+    """Those that change nothing leave together, those that stay do not leave, and a candidate of
+    infinite error ends the path."""
+    search = Search([Priced(PRICES)], None, 0.01, frozenset({0, 9}))
+    first = search.useless(network.whole())
+    names = network.mechanism.species_names
+    assert set(first.removed) == {names[1], names[6]} and first.error == pytest.approx(1e-6)
+    steps = walked(search, first, np.inf)
+    assert [step.removed for step in steps[1:]] == [[names[k]] for k in (4, 2, 8, 3, 5)]
+    assert steps[-1].skeleton.names() == [names[k] for k in (0, 7, 9)]
+    errors = [step.error for step in steps]
+    assert errors == sorted(errors) and errors[-1] == pytest.approx(np.sum(PRICES[2:7]) + 4e-3)
+    assert [len(walked(search, first, end)) for end in (0.0, 5e-3, 0.012)] == [1, 4, 5]
+    assert walked(search, first, np.inf, 5)[-1].skeleton.n_species == 5
+
+
+def test_a_swap_finds_what_greedy_removal_cannot(network):
+    """Greedy removal takes species 2, which is cheap alone; the pair 3, 4 is cheaper without it."""
+    prices = [np.inf, np.inf, 1e-3, 2e-3, 2e-3, *[np.inf] * 5]
+    pairs = {frozenset(pair): 0.5 for pair in ((2, 3), (2, 4))} | {frozenset((3, 4)): 5e-3}
+    search = Search([Priced(prices, gone=pairs)], None, 0.01, frozenset())
+    search.score = dict.fromkeys(range(10), 0.0)
+    greedy = search.next(network.whole())
+    assert greedy.removed == [network.mechanism.species_names[2]]
+    assert search.next(greedy.skeleton).error == 0.5
+    found = search.swap(greedy, [2])
+    assert np.flatnonzero(~found.skeleton.species).tolist() == [3, 4] and found.error == 5e-3
+    assert search.swap(found, [2, 3, 4]) is None
+
+
+def test_as_many_reactions_leave_as_the_limit_allows(network):
+    """Reaction i is worth i 1e-4, and the cheapest leave first: 0 + 1 + ... + 13 = 91."""
+    search = Search([Priced([0.0] * 10, of_reactions=1e-4)], None, 0.0091, frozenset())
+    found = search.remove_reactions(Step(network.whole(), [], {"price": 0.0}))
+    assert np.flatnonzero(~found.skeleton.listed).tolist() == list(range(14))
+    assert found.error == pytest.approx(0.0091)
+
+
+class Told:
+    """Flames whose errors are as given, and their first-order estimates, too."""
+
+    name, cases = "flame", ["speed"]
+    detailed = ()
+
+    def __init__(self, true, first):
+        self.true, self.first, self.solved = true, first, []
+
+    def errors(self, skeleton):
+        gone = np.flatnonzero(~skeleton.species)
+        self.solved += gone.tolist()
+        return np.array([sum(self.true[k] for k in gone)])
+
+    def first_order(self, skeleton):
+        return np.array([sum(self.first[k] for k in np.flatnonzero(~skeleton.species))])
+
+
+def test_flames_are_solved_for_the_best_and_decide(network):
+    """By the estimates species 0, 1, 2 are best; the flames of 0 are bad, those of 1 good, and
+    species whose estimate is above that are not solved any more."""
+    estimates = [1e-4, 2e-4, 3e-4, 4e-3, *[1e-2] * 6]
+    flames = Told([0.3, 1e-3, 2e-3, *[0.0] * 7], estimates)
+    search = Search([Priced([0.0] * 10)], flames, 0.01, frozenset())
+    step = search.next(network.whole())
+    assert step.removed == [network.mechanism.species_names[1]]
+    assert step.errors == {"price": 0.0, "flame": pytest.approx(1e-3)}
+    assert flames.solved == [0, 1, 2]
+
+
+@pytest.mark.parametrize("error", [np.nan, np.inf, -np.inf])
+def test_an_error_that_is_no_number_is_infinite(error):
+    assert worst(np.array([0.1, error])) == np.inf and worst(np.array([0.1, -0.2])) == 0.2
+    assert worst(np.array([])) == 0.0

@@ -1,0 +1,75 @@
+"""A skeleton as a file: Cantera reads it, and its rates are those of the detailed mechanism."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from combred.skeletal import writing
+from combred.skeletal.skeleton import ReactionNetwork
+from combred.skeletal.writing import require_same_rates, text_of
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*T2=0", "ignore:NasaPoly2")  # of Cantera
+MECHANISMS = "gri30.yaml", "drm19.yaml", "example_data/ammonia-CO-H2-Alzueta-2023.yaml"
+SECTIONS = """
+units: {length: cm, quantity: mol, activation-energy: cal/mol}
+phases:
+- name: other
+  thermo: ideal-gas
+  species: [{gri30.yaml/species: [N2]}]
+- name: gas
+  thermo: ideal-gas
+  elements: [O, H, Ar, N]
+  species: [{gri30.yaml/species: [H2, H, O, O2, OH, H2O, N2]}, {own: [AR]}]
+  kinetics: gas
+  reactions: [{first: all}, {second: declared-species}]
+  state: {T: 300.0, P: 1 atm, X: {AR: 1.0}}
+own:
+- {name: AR, composition: {Ar: 1}, thermo: {model: constant-cp, cp0: 20.786 J/mol/K}}
+first:
+- {equation: O + H2 <=> H + OH, rate-constant: {A: 3.8700e+04, b: 2.7, Ea: 6260.0}}
+- {equation: 2 H + AR <=> H2 + AR, rate-constant: {A: 1.0e+18, b: -1.0, Ea: 0.0}, duplicate: true}
+- {equation: 2 H + M <=> H2 + M, type: three-body, efficiencies: {AR: 0.5, H2O: 3.0},
+   rate-constant: {A: 1.0e+18, b: -1.0, Ea: 0.0}, duplicate: true}
+second:
+- units: {length: m, quantity: kmol, activation-energy: K}
+- {equation: H + O2 <=> O + OH, rate-constant: [2.65e+13, -0.6707, 8575.0]}
+- {equation: CH4 + H <=> CH3 + H2, rate-constant: [6.6e+5, 1.62, 5450.0]}
+"""
+
+
+@pytest.mark.parametrize("name", [*MECHANISMS, "every_kind"])
+@pytest.mark.parametrize("share", [0.1, 0.4])
+def test_rates_are_those_of_the_detailed_mechanism(request, mechanism_of, name, share):
+    """Of random species, without a tenth of the reactions, with factors on the others."""
+    known = name.endswith(".yaml")
+    mechanism = mechanism_of(name) if known else request.getfixturevalue(name)
+    network, rng = ReactionNetwork.of(mechanism), np.random.default_rng(3)
+    n = len(network.reactions)
+    skeleton = network.whole().without(*np.flatnonzero(rng.random(mechanism.n_species) < share))
+    skeleton = skeleton.without_reactions(np.flatnonzero(rng.random(n) < 0.1))
+    skeleton = replace(skeleton, factors=rng.uniform(0.5, 2.0, n))
+    reduced = writing.mechanism_of(skeleton, "reduced.yaml", "A note.")
+    assert list(reduced.species_names) == skeleton.names()
+    assert reduced.solution(transport=False).n_reactions == skeleton.reactions.sum() > 0
+    assert all(reduced.elements.sum(axis=1) > 0.0) or name == "every_kind"
+    require_same_rates(skeleton, reduced)
+    others = network.whole().without(*np.flatnonzero(~skeleton.species))
+    with pytest.raises(RuntimeError, match="reduced.yaml has other rates"):
+        require_same_rates(others, reduced)
+
+
+def test_what_stands_for_nothing_any_more_is_gone(mechanism_of):
+    """Without argon: its element, its reaction as a collider, its efficiency, the mark of the
+    duplicate that it leaves alone, the state, the other phase, and a species that is not declared.
+    Numbers keep their digits."""
+    mechanism = mechanism_of(SECTIONS)
+    skeleton = ReactionNetwork.of(mechanism).whole().without(mechanism.index("AR"))
+    text = text_of(skeleton, "Hydrogen.")
+    assert not re.search(r"\b(Ar|duplicate|state|other|CH4)\b", text, re.IGNORECASE)
+    assert "A: 3.8700e+04" in text and "description: Hydrogen." in text
+    assert "efficiencies: {H2O: 3.0}" in text
+    reduced = mechanism_of(text)
+    assert reduced.solution(transport=False).n_reactions == 3
+    require_same_rates(skeleton, reduced)

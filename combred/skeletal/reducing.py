@@ -36,6 +36,7 @@ from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 from combred.skeletal.writing import mechanism_of, require_same_rates, text_of
 
 RECORD = "reduce.json"
+LEAST = 1e-5  # limit of the errors: those of the judges themselves are below it
 END = 10.0  # the path ends where an error is this multiple of the limit
 HOTTEST = 2000.0  # K, of ignitions
 TIMED, TRIES, TIMED_DT = 2048, 3, 1e-6  # states, and how often they are advanced, over s
@@ -54,7 +55,7 @@ class Wanted:
     keep: tuple[str, ...] = ()
 
     def __post_init__(self):
-        require(0.0 < self.error < 1.0, f"error={self.error} has to lie between 0 and 1")
+        require(LEAST <= self.error < 1.0, f"error={self.error} is not from {LEAST:g} to 1")
         require(self.species >= 0, f"species={self.species} cannot be negative")
 
 

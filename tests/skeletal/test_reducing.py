@@ -88,7 +88,7 @@ def test_a_number_of_species_is_that_of_the_path_or_refused(network):
 @pytest.mark.parametrize(
     "given, told",
     [
-        ({"error": 0.0}, "error=0.0 has to lie between 0 and 1"),
+        ({"error": 0.0}, "error=0.0 is not from 1e-05 to 1"),
         ({"species": -1}, "species=-1 cannot be negative"),
         ({"workers": -1}, "workers=-1 cannot be negative"),
         ({"keep": ("NO",)}, "h2o2.yaml has no species 'NO'"),

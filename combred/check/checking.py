@@ -20,7 +20,7 @@ from combred.chemistry.fuel import name_mixture
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactions import read_reactions
 from combred.config.fields import require
-from combred.files.records import read_record, strict, write_record
+from combred.files.records import read_begun, strict, write_record
 from combred.native.solver import Solver, generate
 from combred.processes.machine import machine
 from combred.processes.threads import one_thread
@@ -79,12 +79,12 @@ def check_mechanism(
         "mechanism": mechanism.name,
         "phase": mechanism.phase,
         "sha256": mechanism.sha256,
-        "conditions": {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(of).items()},
+        "conditions": strict(asdict(of)),
         "size": size,
         "version": combred.__version__,
         "solver": hashlib.sha256("".join(generate(mechanism).values()).encode()).hexdigest(),
     }
-    record = _kept(folder / RECORD, inputs) or {
+    record = read_begun(folder / RECORD, inputs, "check") or {
         "inputs": inputs,
         "about": about(mechanism, built),
         "seconds": {},
@@ -100,19 +100,6 @@ def check_mechanism(
     write_record(folder / RECORD, record)
     count = len(parts(size)) + 1
     on_progress(count, count, "times")
-    return record
-
-
-def _kept(file: Path, inputs: dict) -> dict:
-    """The record of a check that was begun, {} where there is none. Raises ValueError where it has
-    other inputs."""
-    record = read_record(file)
-    if record and record.get("inputs") != inputs:
-        other = [key for key in inputs if record.get("inputs", {}).get(key) != inputs[key]]
-        raise ValueError(
-            f"{file} is of another check, with other {', '.join(other)}: give another folder, or "
-            "move it away"
-        )
     return record
 
 

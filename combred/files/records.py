@@ -134,6 +134,19 @@ def sync(path: Path) -> None:
 ANOTHER_RUN = "name another run with run=NAME, "  # what a user of the pipeline may do, too
 
 
+def read_begun(path: Path, inputs: dict, what: str) -> dict:
+    """The record of work that was begun with these inputs, its key "inputs"; {} if there is no
+    file. Raises ValueError where it has others; what: the name of such work, as "check"."""
+    record = read_record(path)
+    if record and record.get("inputs") != inputs:
+        other = [key for key in inputs if record.get("inputs", {}).get(key) != inputs[key]]
+        raise ValueError(
+            f"{path} is of another {what}, with other {', '.join(other)}: give another folder, or "
+            "move it away"
+        )
+    return record
+
+
 def require_same(path: Path, stored: dict, now: dict, instead: str = "") -> None:
     """ValueError, with what differs, if a file was made with other inputs, plain JSON, than now.
     instead: what else mends it than to give those again or to move the file away."""

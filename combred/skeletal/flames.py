@@ -15,7 +15,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.experiments.premixed.cantera_flame import solve_free_flame
-from combred.skeletal.cases import Gas, Ranges, named, states
+from combred.skeletal.cases import Gas, Ranges, states
 from combred.skeletal.phases import Phases
 from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 
@@ -67,12 +67,12 @@ class FlameSolver:
             gas.TPY = of.T, of.p, of.Y[left]
             flame = ct.FreeFlame(gas, grid=of.grid)
             flame.transport_model = "mixture-averaged"
-            place = (of.grid - of.grid[0]) / (of.grid[-1] - of.grid[0])
+            place = ((of.grid - of.grid[0]) / (of.grid[-1] - of.grid[0])).tolist()
             flame.set_initial_guess(locs=np.array([0.0, 0.3, 0.5, 1.0]))
             for name, values in (("T", of.profile_T), ("velocity", of.velocity)):
-                flame.flame.set_profile(name, place.tolist(), values.tolist())
+                flame.flame.set_profile(name, place, values.tolist())
             for k in left:
-                flame.flame.set_profile(names[k], place.tolist(), of.profile_Y[k].tolist())
+                flame.flame.set_profile(names[k], place, of.profile_Y[k].tolist())
             flame.flame.set_steady_tolerances(default=STEADY)
             flame.fixed_temperature = 0.5 * (of.profile_T[0] + of.profile_T[-1])
             flame.solve(0, refine_grid=False)
@@ -134,8 +134,3 @@ def flame_tasks(mechanism: Mechanism, gases: list[Gas], of: Ranges) -> list[tupl
     """The arguments of `detailed_flame` for each gas."""
     rows = zip(*states(mechanism, of, gases), strict=True)
     return [(mechanism, float(T), float(p), Y) for T, p, Y in rows]
-
-
-def words_of(gases: list[Gas]) -> list[str]:
-    """The gases in words."""
-    return [named(gas) for gas in gases]

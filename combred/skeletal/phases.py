@@ -22,6 +22,7 @@ class Phases:
     def of(self, skeleton: Skeleton) -> ct.Solution:
         """The phase; rate constants have the skeleton's factors."""
         left, rows = set(skeleton.names()), np.flatnonzero(skeleton.reactions)
+        factors = skeleton.multipliers
         # New objects each time: a reaction that has a phase cannot change its colliders.
         reactions = self.detailed.reactions()
         kept = [reactions[i] for i in rows]
@@ -39,6 +40,6 @@ class Phases:
             reactions=kept,
         )
         for j, i in enumerate(rows):
-            if skeleton.multipliers[i] != 1.0:
-                gas.set_multiplier(float(skeleton.multipliers[i]), j)
+            if factors[i] != 1.0:
+                gas.set_multiplier(float(factors[i]), j)
         return gas

@@ -22,18 +22,18 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.transport import lacking
 from combred.config.fields import require
 from combred.experiments.ignition.rollout import coldest_ignition
-from combred.files.records import read_record, strict, write_bytes, write_record
+from combred.files.records import read_begun, strict, write_bytes, write_record
 from combred.native.solver.library import Solver
 from combred.processes.machine import machine
 from combred.processes.workers import Processes
 from combred.skeletal import cases
-from combred.skeletal.cases import ATM, Cases, Ranges
+from combred.skeletal.cases import ATM, Cases, Ranges, named
 from combred.skeletal.delays import Delays
 from combred.skeletal.extinction import Extinctions
-from combred.skeletal.flames import Flames, FlameSolver, detailed_flame, flame_tasks, words_of
+from combred.skeletal.flames import Flames, FlameSolver, detailed_flame, flame_tasks
 from combred.skeletal.search import Judge, Search, Step
 from combred.skeletal.skeleton import ReactionNetwork, Skeleton
-from combred.skeletal.writing import mechanism_of, require_same_rates, text_of
+from combred.skeletal.writing import mechanism_of, require_same_rates
 
 RECORD = "reduce.json"
 LEAST = 1e-5  # limit of the errors: those of the judges themselves are below it
@@ -80,9 +80,8 @@ def reduce_mechanism(
     Returns the numbers of reduce.json; "file" is the name of the reduced mechanism in the folder.
 
     Raises ValueError where the mechanism has rates that are not known, where the fuel is not plain
-    or does not ignite, and where the folder has another reduction, or where so few `species`
-    do not ignite or burn; RuntimeError without a C++
-    compiler.
+    or does not ignite, where the folder has another reduction, or where so few `species` do not
+    ignite or burn; RuntimeError without a C++ compiler.
     """
     require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
     wanted = Wanted(error, species, tuple(keep))
@@ -134,19 +133,12 @@ def begun(file: Path, mechanism: Mechanism, ranges: Ranges, wanted: Wanted) -> d
         "mechanism": mechanism.name,
         "phase": mechanism.phase,
         "sha256": mechanism.sha256,
-        "ranges": {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(ranges).items()},
+        "ranges": strict(asdict(ranges)),
         **asdict(wanted),
         "keep": sorted(wanted.keep),
         "version": combred.__version__,
     }
-    record = read_record(file)
-    if record and record.get("inputs") != inputs:
-        other = [key for key in inputs if record.get("inputs", {}).get(key) != inputs[key]]
-        raise ValueError(
-            f"{file} is of another reduction, with other {', '.join(other)}: give another folder, "
-            "or move it away"
-        )
-    return record or {"inputs": inputs, "path": []}
+    return read_begun(file, inputs, "reduction") or {"inputs": inputs, "path": []}
 
 
 def make_judges(
@@ -167,7 +159,8 @@ def make_judges(
     if lacking(mechanism.solution()):
         return cheap, None
     found = processes.results(detailed_flame, flame_tasks(mechanism, todo.flames, ranges))
-    words = [w for w, flame in zip(words_of(todo.flames), found, strict=True) if flame is not None]
+    pairs = zip(todo.flames, found, strict=True)
+    words = [named(gas) for gas, flame in pairs if flame is not None]
     detailed = [flame for flame in found if flame is not None]
     if not detailed:
         return cheap, None
@@ -189,14 +182,14 @@ def walk(
     for row in record["path"]:
         left = steps[-1].skeleton.without(*map(mechanism.index, row["removed"]))
         steps.append(Step(left, row["removed"], row["errors"]))
-    begun, size = time.perf_counter(), mechanism.n_species
+    since, size = time.perf_counter(), mechanism.n_species
 
     def keep(step: Step) -> None:
         steps.append(step)
         record["path"].append({
             "species": step.skeleton.n_species, "reactions": int(step.skeleton.reactions.sum()),
             "removed": step.removed, "errors": step.errors,
-            "seconds": time.perf_counter() - begun,
+            "seconds": time.perf_counter() - since,
         })  # fmt: skip
         write_record(file, record)
         left = step.skeleton.n_species
@@ -249,7 +242,7 @@ def write_result(folder: Path, record: dict, chosen: Step, held_out: dict[str, A
     )
     reduced = mechanism_of(skeleton, name, note)
     require_same_rates(skeleton, reduced)
-    write_bytes(folder / name, text_of(skeleton, note).encode())
+    write_bytes(folder / name, reduced.text.encode())
     record |= {
         "judged": chosen.errors,
         "held_out": strict(held_out),

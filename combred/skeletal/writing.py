@@ -109,6 +109,7 @@ def _filter_reactions(root: Node, phase: Node, skeleton: Skeleton, own: set[str]
     gas = skeleton.network.mechanism.solution(transport=False)
     reactions, i, marked = gas.reactions(), 0, []
     known, kept = set(gas.species_names), skeleton.reactions
+    left_names = set(skeleton.names())
     for section, entries, taken in _sections(root, phase, "reactions"):
         own.add(section)
         left = []
@@ -127,7 +128,7 @@ def _filter_reactions(root: Node, phase: Node, skeleton: Skeleton, own: set[str]
             )
             if kept[i]:
                 left.append(entry)
-                _filter_colliders(entry, skeleton)
+                _filter_colliders(entry, left_names)
                 if skeleton.factors is not None and skeleton.factors[i] != 1.0:
                     _scale(entry, float(skeleton.factors[i]))
                 if reactions[i].duplicate:
@@ -156,9 +157,8 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _filter_colliders(entry: Node, skeleton: Skeleton) -> None:
-    """Leave the colliders of a reaction that are in a skeleton."""
-    left = set(skeleton.names())
+def _filter_colliders(entry: Node, left: set[str]) -> None:
+    """Leave the colliders of a reaction that are left."""
     for key in ("efficiencies", "colliders"):
         value = value_of(entry, key)
         if isinstance(value, MappingNode):

@@ -27,7 +27,7 @@ from benchmarks.command_line import words
 from combred import kernels
 from combred.kernels.grouping import cpu, reference
 from combred.processes.threads import one_thread
-from combred.validation import timing
+from combred.surrogates import timing
 
 SIZES = (800, 3200, 20_000)
 THRESHOLDS = (0.5, 0.8, 0.9, 0.999)

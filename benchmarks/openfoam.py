@@ -37,7 +37,7 @@ from combred.experiments.ignition import rollout as ignition
 from combred.native.openfoam.case import THERMOPHYSICAL, write_mechanism
 from combred.native.openfoam.files import HEAD
 from combred.native.solver import generate as generate_solver
-from combred.validation import timing
+from combred.surrogates import timing
 
 ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
 IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm

@@ -26,7 +26,7 @@ from benchmarks.openfoam import (
     write_flame,
 )
 from combred.files.records import strict, write_json
-from combred.validation import timing
+from combred.surrogates import timing
 
 RESULTS = Path(__file__).parent / "results" / "openfoam-steps.json"
 CELLS, END = 400, 1e-3  # s

@@ -35,7 +35,7 @@ from benchmarks.flows import (
 from benchmarks.kept import stamp
 from benchmarks.openfoam import MECHANISM, folder_of
 from combred.files.records import strict, write_json
-from combred.validation import timing
+from combred.surrogates import timing
 
 RESULTS = Path(__file__).parent / "results" / "turbulent_ignition.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "turbulent-ignition.png"

@@ -38,12 +38,12 @@ from combred.pipeline.assembly import load_data, load_first
 from combred.pipeline.command import prepare
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
+from combred.processes.machine import machine
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
 from combred.reduction import Merge, Units
 from combred.reduction.fit.calibration import relative_error
 from combred.reduction.network.size import count_parameters
-from combred.surrogates import timing
 from combred.surrogates.model.calibration import gaussian_inputs
 from combred.surrogates.model.network import Network, initialize
 from combred.surrogates.model.surrogate import Surrogate
@@ -113,7 +113,7 @@ class Table:
             "widths": self.network.widths,
             "calibration": CALIBRATION,
             "retraining": None if errors_only else RETRAINING.outcome,
-            "machine": timing.machine(),
+            "machine": machine(),
         }
         stored, self.stamp = read_json(self.path), stamp(__file__, s.mechanism, NETWORKS)
         known = stored.get("measured_on") == self.measured_on and is_current(stored)

@@ -59,7 +59,7 @@ INLINE void propose(Step &w, const Request &call) {
     if (first >= call.n) return;
     size_t rows[BLOCK];
     const int count = call.n - first < BLOCK ? int(call.n - first) : BLOCK;
-    for (int i = 0; i < BLOCK; i++) rows[i] = first + (i < count ? i : 0);
+    for (int i = 0; i < BLOCK; i++) rows[i] = row_of(call, first + (i < count ? i : 0));
     const unsigned done = propose(w, call, rows, count);
     for (int i = 0; i < count; i++)
       if (!(done >> i & 1)) call.deferred->rows[call.deferred->size++] = rows[i];

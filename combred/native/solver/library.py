@@ -59,6 +59,19 @@ class Integrator(Stepper):
         error, steps = self.library.integrate_in_place(states, dt, chosen, max_steps, self.volume)
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
 
+    def time_to(
+        self, T: Rows, p: Real, Y: Rows, until: Rows, longest: Real, tolerance: Tolerance = None
+    ) -> Rows:
+        """The times (n,) [s] at which states T (n,) [K], p [Pa], Y (n, n_species) pass the
+        temperatures `until` (n,) [K] from below: ignition delays, in one call of the solver alone.
+        Infinite where a state does not within `longest` [s], one for all or (n,). Raises ValueError
+        as `attempt`."""
+        states = states_of(T, p, Y)
+        wanted, times = np.array(np.broadcast_to(until, len(states)), float), np.empty(len(states))
+        chosen = self.tolerance if tolerance is None else tolerance
+        self.library.integrate_in_place(states, longest, chosen, 0, self.volume, (wanted, times))
+        return times
+
     def rates(self, T: Rows, p: Real, Y: Rows) -> tuple[Rows, Rows]:
         """Net production rate dY/dt and destruction rate [1/s] of each species, (n, n_species)
         each, at T (n,) [K], p [Pa], one for all or (n,), Y (n, n_species); net 0 of inert species.

@@ -4,7 +4,6 @@ Takes a `Mechanism`; gives a `Solver`, which simulations take in place of CVODE.
 what a compiled surrogate has, too.
 """
 
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from combred.chemistry.states import Real, Rows, Tolerance, require_rates, state
 from combred.chemistry.stepper import Solution, Stepper
 from combred.native.builder import build
 from combred.native.library import Library, load_built
-from combred.native.solver.generator import TOLERANCE, generate
+from combred.native.solver.generator import TOLERANCE, files_of
 
 if TYPE_CHECKING:
     from combred.native.solver.multipliers import MultipliedSolver
@@ -33,12 +32,6 @@ def solver(mechanism: Mechanism | str, phase: str = "", volume: bool = False) ->
     if not isinstance(mechanism, Mechanism):
         mechanism = load_mechanism(mechanism, phase)
     return Solver(mechanism, volume=volume)
-
-
-@lru_cache(maxsize=8)
-def files_of(mechanism: Mechanism) -> dict[str, str]:
-    """The files of `generate`, written once: a run makes several solvers of a mechanism."""
-    return generate(mechanism)
 
 
 class Integrator(Stepper):

@@ -74,6 +74,11 @@ public:
     std::size_t cell;  // the number that was given to `read`
 };
 
+// Species or thermodynamics of the flow code that are not those of the library.
+struct Mismatch : std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
+};
+
 // Names as OpenFOAM prints a list.
 inline std::string listed(const std::vector<std::string>& names) {
     std::string text = std::to_string(names.size()) + "(";
@@ -105,16 +110,17 @@ private:
 
 class Cells {
 public:
-    // Loads the library of a file, for a mixture of species with these names in any order; a
-    // tolerance of 0 leaves the library's own. Throws as Library, and std::invalid_argument
-    // where the species differ.
-    Cells(const std::string& file, double tolerance, const std::vector<std::string>& mixture)
+    // Loads the library of a file, for a mixture of species with these names in any order. Throws
+    // as Library, and Mismatch.
+    Cells(const std::string& file, const std::vector<std::string>& mixture)
         : library_(file), mixture_(mixture) {
-        if (tolerance != 0.0) library_.set_tolerance(tolerance);
         match();
     }
 
-    // Throws std::invalid_argument unless the molar mass [kg/kmol] and the enthalpies [J/kg] at
+    // As of Library.
+    void set_tolerance(double tolerance) { library_.set_tolerance(tolerance); }
+
+    // Throws Mismatch unless the molar mass [kg/kmol] and the enthalpies [J/kg] at
     // 298.15 and 1500 K of species i of the mixture are those of the library.
     void compare(std::size_t i, double molar_mass, double cold, double hot) const;
 
@@ -160,7 +166,7 @@ inline void Cells::match() {
         if (std::find(ours.begin(), ours.end(), name) == ours.end()) surplus.push_back(name);
     }
     if (!missing.empty() || !surplus.empty()) {
-        throw std::invalid_argument(
+        throw Mismatch(
             "The mixture lacks the species " + listed(missing) + " of the library, and the library "
             "has no " + listed(surplus) + ". Use one mechanism for both. A species that takes part "
             "in no reaction, as a tracer or argon, belongs into the mechanism, too: its heat "
@@ -183,7 +189,7 @@ inline void Cells::compare(std::size_t i, double molar_mass, double cold, double
     text << "Case and library differ in the thermodynamics of " << mixture_[i] << ": molar mass "
          << molar_mass << " and " << own.molar_mass << " kg/kmol, enthalpy " << cold << " and "
          << own.cold << " J/kg at 298.15 K, " << hot << " and " << own.hot << " J/kg at 1500 K.";
-    throw std::invalid_argument(text.str());
+    throw Mismatch(text.str());
 }
 
 template<class Read> void Cells::read_block(std::size_t start, std::size_t rows, Read read) {

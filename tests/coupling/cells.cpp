@@ -43,7 +43,7 @@ void check_thermo(const combred::Cells& cells, const combred::Library& library, 
     for (const auto& other : others) {
         try {
             cells.compare(last, other[0], other[1], other[2]);
-        } catch (const std::invalid_argument& error) {
+        } catch (const combred::Mismatch& error) {
             if (std::string(error.what()).find("thermodynamics of " + name) != std::string::npos) {
                 continue;
             }
@@ -56,7 +56,7 @@ void check_thermo(const combred::Cells& cells, const combred::Library& library, 
 
 int main(int count, char** words) try {
     check_time_steps();
-    combred::Cells cells(words[1], 0.0, std::vector<std::string>(words + 3, words + count));
+    combred::Cells cells(words[1], std::vector<std::string>(words + 3, words + count));
     check_thermo(cells, combred::Library(words[1]), static_cast<std::size_t>(count - 4),
                  words[count - 1]);
     std::fstream file(words[2], std::ios::in | std::ios::out | std::ios::binary);

@@ -38,7 +38,7 @@ from combred.native.openfoam.case import write_mechanism
 from combred.native.openfoam.files import HEAD
 from combred.native.openfoam.versions import DEBIAN
 from combred.native.solver import generate as generate_solver
-from combred.validation import timing
+from combred.processes.machine import machine
 
 ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
 IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm
@@ -338,7 +338,7 @@ def main() -> None:
     asked = parser.parse_args()
     library = ready(asked.library)
     ways = ["ode", *(asked.ways or ["solver", *general_models()])]
-    result: dict = {"machine": timing.machine(), "ode": {"solver": "seulex", **ODE}, "dt": asked.dt}
+    result: dict = {"machine": machine(), "ode": {"solver": "seulex", **ODE}, "dt": asked.dt}
     with tempfile.TemporaryDirectory() as scratch:
         result["ignitions"] = ignitions(Path(scratch), library, ways, asked.dt)
         profile = flame_profile(asked.cells)

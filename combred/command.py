@@ -190,7 +190,7 @@ def export(given: argparse.Namespace) -> int:
     if names_mechanism(what):
         what = combred.load_mechanism(what, given.phase)
     else:
-        from combred.surrogate.shipped import network_of
+        from combred.surrogates.files.shipped import network_of
 
         refuse(given, ["phase"] * bool(given.phase))
         network_of(what)  # before it is said that something is compiled

@@ -28,7 +28,7 @@ from combred.native.interface import (
 log = logging.getLogger(__name__)
 # A call of many rows is made in blocks, between which Python answers Ctrl-C. A block takes these
 # seconds, and has at most MOST_ROWS, as later rows may be harder. Small blocks would be slower:
-# lanes wait at the end of each.
+# lanes wait at the end of each. The first has FIRST_ROWS, or as many as a like call before tells.
 SECONDS, FIRST_ROWS, MOST_ROWS = 0.5, 32, 8192
 
 
@@ -43,17 +43,19 @@ def load_built(build: Callable[[], Path]) -> "Library":
         return Library(build())
 
 
-def _blocks(error: np.ndarray) -> Iterator[tuple[int, int]]:
-    """First row and number of rows of each block; the error of rows that are not done is NaN."""
-    first, size, n = 0, FIRST_ROWS, len(error)
+def _blocks(error: np.ndarray, pace: list[float]) -> Iterator[tuple[int, int]]:
+    """First row and number of rows of each block; the error of rows that are not done is NaN.
+    pace: the seconds of a state in the last like call, if there was one; replaced."""
+    first, n = 0, len(error)
+    size = min(max(int(SECONDS / pace[0]), FIRST_ROWS), MOST_ROWS) if pace else FIRST_ROWS
     error.fill(np.nan)
-    while first + size < n:
-        begun = time.perf_counter()
+    while first < n:
+        begun, size = time.perf_counter(), min(size, n - first)
         yield first, size
         first += size
-        factor = min(8.0, SECONDS / (time.perf_counter() - begun))
-        size = min(max(int(size * factor), FIRST_ROWS // 2), MOST_ROWS)
-    yield first, n - first
+        seconds = time.perf_counter() - begun
+        pace[:] = [seconds / size]
+        size = min(max(int(size * min(8.0, SECONDS / seconds)), FIRST_ROWS // 2), MOST_ROWS)
 
 
 class Library:
@@ -114,10 +116,13 @@ class Library:
         error, tried = np.empty(n), np.empty(n, dtype=np.int64)
         options = Options(require_tolerance(tolerance), max_steps, int(volume))
         workspace = self._workspace()
+        if n > FIRST_ROWS:
+            like = options.tolerance, volume, float(np.log10(steps.max())) // 1.0
+            pace = self._own.paces.setdefault(like, [])
         rows, dts = states.ctypes.data, steps.ctypes.data
         errors, counts = error.ctypes.data, tried.ctypes.data
         try:
-            for first, size in ((0, n),) if n <= FIRST_ROWS else _blocks(error):
+            for first, size in ((0, n),) if n <= FIRST_ROWS else _blocks(error, pace):
                 report = Report(errors + 8 * first, counts + 8 * first, 0)
                 status = self._advance(
                     size, rows + 8 * self.n * first, dts + 8 * first, 1, ctypes.byref(options),
@@ -171,6 +176,7 @@ class Library:
         own = self._own
         if not hasattr(own, "place"):
             own.memory = np.empty(self._workspace_size(), dtype=np.uint8)
+            own.paces = {}
             own.place = own.memory.ctypes.data, own.memory.nbytes
         return own.place
 

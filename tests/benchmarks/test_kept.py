@@ -11,9 +11,9 @@ NETWORK, FLOW = ("flames", ("drm19-38k",)), ("taylor_green", (kept.COUPLING, "h2
 EVERY = {CVODE, SOLVER, NETWORK, FLOW}
 CHANGES = {
     "combred/native/source/solver/step.hpp": {SOLVER, NETWORK, FLOW},
-    "combred/surrogate/library/source/network/step.hpp": {NETWORK},
+    "combred/surrogates/library/source/network/step.hpp": {NETWORK},
     "combred/native/solver/progress.py": {SOLVER, NETWORK, FLOW},
-    "combred/surrogate/transform.py": {NETWORK},
+    "combred/surrogates/model/transform.py": {NETWORK},
     "combred/experiments/premixed/flame.py": {CVODE, SOLVER, NETWORK},
     "combred/chemistry/reactor.py": EVERY,
     "coupling/openfoam/combredChemistry.C": {FLOW},

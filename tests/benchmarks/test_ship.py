@@ -12,10 +12,10 @@ from benchmarks.kept import stamp
 from benchmarks.ship import FOLDER, main, ship, tell_times
 from combred.config.command import resolve
 from combred.files.records import digest, write_json
-from combred.surrogate.card import read_card
-from combred.surrogate.forms import make_surrogate
-from combred.surrogate.storage import save_surrogate
-from combred.surrogate.transform import StateTransform
+from combred.surrogates.files.card import read_card
+from combred.surrogates.files.storage import save_surrogate
+from combred.surrogates.model.forms import make_surrogate
+from combred.surrogates.model.transform import StateTransform
 
 ERROR = {"median": 0.01, "worst": 0.02}
 

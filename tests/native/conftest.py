@@ -14,10 +14,10 @@ from combred.libraries import LIBRARY, export
 from combred.native import NativeSurrogate, build, builder, generate
 from combred.native.builder import find_compiler
 from combred.native.library import Library
-from combred.surrogate.card import make_card
-from combred.surrogate.correction import make_transform
-from combred.surrogate.forms import make_surrogate
-from combred.surrogate.surrogate import Surrogate
+from combred.surrogates.files.card import make_card
+from combred.surrogates.model.correction import make_transform
+from combred.surrogates.model.forms import make_surrogate
+from combred.surrogates.model.surrogate import Surrogate
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -22,9 +22,9 @@ from combred.native import NativeSurrogate, exporter, generate
 from combred.native.single_file import single_file
 from combred.native.solver import generate as generate_solver
 from combred.native.solver.generator import SOURCE
-from combred.surrogate.export import export_torchscript
-from combred.surrogate.shipped import FOLDER
-from combred.surrogate.storage import content_digest
+from combred.surrogates.files.export import export_torchscript
+from combred.surrogates.files.shipped import FOLDER
+from combred.surrogates.files.storage import content_digest
 
 ROOT = Path(__file__).parents[2]
 hydrogen = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")

@@ -25,16 +25,17 @@ inline void *aligned(void *workspace) {
 }
 
 #if COMBRED_PIECE & COMBRED_CALLS
-// Bytes of a workspace: rows that the network and the floats defer, and the largest of those that
-// compute.
+// Bytes of a workspace: rows that the network and the floats defer, the largest of those that compute, and what
+// the next call may know.
 constexpr size_t OF_ROWS = (sizeof(solver::Deferred) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-inline size_t needed() {
+inline size_t working() {
   size_t most = sizeof(FloatSolver) > sizeof(DoubleSolver) ? sizeof(FloatSolver) : sizeof(DoubleSolver);
 #ifdef COMBRED_NETWORK
   if (combred_network_size() > most) most = combred_network_size();
 #endif
-  return 2 * OF_ROWS + most + ALIGNMENT;
+  return 2 * OF_ROWS + (most + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
+inline size_t needed() { return working() + sizeof(solver::Memory) + ALIGNMENT; }
 
 // Rows by `first`, and those that it defers by `then`, until none is there; `deferred` has room for the
 // latter.
@@ -182,9 +183,11 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
   fesetenv(&caller);
   if (status != COMBRED_OK || n == 0) return status;
   size_t next = 0;
+  solver::Memory &memory = *reinterpret_cast<solver::Memory *>(static_cast<char *>(aligned(workspace)) + working());
+  const bool ordered = solver::set_order(memory, n);
   const solver::Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
                                 chosen.reactor == COMBRED_CONSTANT_VOLUME, told.error, told.steps,
-                                &next, nullptr, nullptr, &told.not_advanced};
+                                &next, nullptr, nullptr, &told.not_advanced, &memory, ordered};
 #ifdef _OPENMP
   const size_t bytes = needed(), room = workspace_size / bytes, most = omp_get_max_threads();
 #pragma omp parallel num_threads((int)(room < most ? room : most))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from compiled_program import compile_quickly
 
+from combred.native import library
 from combred.native.interface import NOT_ADVANCED, Options, Report
 from combred.native.solver import Solver
 
@@ -335,6 +336,21 @@ def test_what_the_workspace_holds_does_not_matter(
         ctypes.memset(place, content, bytes_)
         found.append(solver.attempt(T, p, Y, 1e-7, tolerance))
     assert same(found[0], found[1]) and same(found[0], found[2])
+
+
+@TOLERANCES
+def test_the_order_of_the_states_does_not_matter(drm19, solver_of, burning, monkeypatch, tolerance):
+    """A call begins with the states that took most steps in a call before; more of them than it
+    remembers. The call before had other states, then the same ones."""
+    monkeypatch.setattr(library, "FIRST_ROWS", 10_000)
+    states = [np.tile(x, (75,) + (1,) * (x.ndim - 1)) for x in burning]
+    states[0] *= np.linspace(0.7, 1.0, 4500)
+    one, other = solver_of(drm19), Solver(drm19)
+    known = one.attempt(*states, DT, tolerance)
+    assert len(np.unique(known.steps)) > 5
+    other.attempt(*(x[::-1] for x in states), 10 * DT, tolerance)
+    for _ in range(2):
+        assert same(known, other.attempt(*states, DT, tolerance))
 
 
 @TOLERANCES

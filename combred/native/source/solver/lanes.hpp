@@ -3,6 +3,8 @@
 // without vectors, and for GPUs.
 #pragma once
 #ifdef __CUDACC_RTC__  // which has no headers
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
 typedef int int32_t;
 typedef long long int64_t;
 typedef unsigned uint32_t;

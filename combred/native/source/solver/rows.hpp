@@ -42,16 +42,6 @@ template <int S = SQUARE / 2> INLINE void transpose(Doubles *x) {
 }
 #endif
 
-// Asks for `count` rows from `first` on, of n, before they are needed.
-INLINE void prefetch(const double *states, size_t first, size_t count, size_t n) {
-#if COMBRED_BYTES > 0
-  const size_t end = (first + count < n ? first + count : n) * COLUMNS;
-  for (size_t i = first * COLUMNS; i < end; i += 8) __builtin_prefetch(states + i);
-#else
-  (void)states, (void)first, (void)count, (void)n;
-#endif
-}
-
 // The columns of the rows of a block: x[c] has column c in its lanes.
 INLINE void read_rows(const double *states, const size_t *rows, Doubles *x) {
 #if COMBRED_BYTES > 0

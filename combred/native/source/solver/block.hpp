@@ -1,0 +1,32 @@
+// What a block of lanes holds: its states, their steps, and the states that wait before and after.
+#pragma once
+#include "solver/closure.hpp"
+#include "solver/request.hpp"
+#include "solver/step.hpp"
+
+namespace solver {
+
+// States that wait for a lane, or for their end: a block of them, and room for one more.
+template <class R, int N> struct Queue {
+  R x[N][2 * WIDTH<R>];
+  size_t rows[2 * WIDTH<R>];
+  int first, size;
+};
+
+template <class R, class Method> struct Solver {
+  typedef Vector<R> V;
+  Step<R, Method> s;
+  Reactor<R> reactor;
+  V T, n[SPECIES];             // now
+  V total_T, total[REACTIVE];  // their changes so far
+  V h, t, dt, worst, tried;    // worst: the largest error of accepted steps
+  V ideal;                     // of the last accepted step; 0: none
+  size_t rows[WIDTH<R>];
+  unsigned busy;               // a bit for each lane
+  Queue<R, SPECIES + 3> in;    // n, T, p over R C0, dt
+  Queue<R, REACTIVE + 1> out;  // changes of n, T
+};
+
+template <class R> constexpr unsigned ALL_LANES = unsigned((uint64_t(1) << WIDTH<R>) - 1);
+
+}  // namespace solver

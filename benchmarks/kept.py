@@ -133,7 +133,8 @@ def _networks() -> list[str]:
 
 @cache
 def _coupling() -> list[str]:
-    sources = [*(ROOT / "coupling/openfoam").glob("*.[CH]"), ROOT / "coupling/library.hpp"]
+    headers = [ROOT / "coupling/cells.hpp", ROOT / "coupling/library.hpp"]
+    sources = [*(ROOT / "coupling/openfoam").glob("*.[CH]"), *headers]
     own = "combred.native.openfoam"
     return [*map(essence, sorted(sources)), *_modules([own], (own, CHEMISTRY))]
 

@@ -46,12 +46,15 @@ def export(
     return exporter.export(mechanism, folder, extension)
 
 
-def export_case(what: "Exported", case: Path | str) -> tuple[list[Path], str]:
-    """As `combred.native.openfoam.case.export_case`, of what `export` takes."""
+def export_case(what: "Exported", case: Path | str, version: str = "") -> tuple[list[Path], str]:
+    """As `combred.native.openfoam.case.export_case`, of what `export` takes. version: of OpenFOAM,
+    as v2312, 13, dev; by default the one that is sourced."""
     from combred.native.openfoam.case import export_case
+    from combred.native.openfoam.versions import named
 
+    of = named(version) if version else None
     mechanism, extension = parts(what)
-    return export_case(mechanism, case, extension)
+    return export_case(mechanism, case, extension, of)
 
 
 def compile_cuda(what: "Exported", device: "torch.device | str" = "cuda") -> "CudaLibrary":

@@ -9,8 +9,7 @@
     combred models
     combred run stage=2
 
-`combred run` is `python -m combred.pipeline`.
-"""
+`combred run` is `python -m combred.pipeline`."""
 
 import argparse
 import os

@@ -1,7 +1,6 @@
 """Every reduction method on every kind of network: properties that hold for all of them.
 
-A method is tested here by being listed in `combred.reduction.METHODS`.
-"""
+A method is tested here by being listed in `combred.reduction.METHODS`."""
 
 import inspect
 

@@ -30,8 +30,8 @@ from combred.experiments.counterflow.cantera_flame import CounterflowCase
 from combred.experiments.counterflow.experiment import Curve, compare, of_flame
 from combred.experiments.counterflow.flame import CounterflowMarch, burn, start
 from combred.files.records import read_json, write_json
-from combred.surrogate.surrogate import Surrogate
-from combred.validation.timing import machine
+from combred.processes.machine import machine
+from combred.surrogates.model.surrogate import Surrogate
 
 RESULTS = Path(__file__).parent / "results" / "counterflow.json"
 REFERENCES = CACHE / "counterflow.npz"

@@ -50,9 +50,9 @@ from combred.experiments.counterflow.cantera_flame import CounterflowCase
 from combred.experiments.ignition.rollout import Case, history
 from combred.files.hdf5 import opened
 from combred.files.records import write_json
-from combred.surrogate.card import SAMPLING
-from combred.surrogate.surrogate import Surrogate
-from combred.validation.timing import machine
+from combred.processes.machine import machine
+from combred.surrogates.files.card import SAMPLING
+from combred.surrogates.model.surrogate import Surrogate
 
 RESULTS = Path(__file__).parent / "results" / "flow_states.json"
 FUEL, OXIDIZER, ATM = "CH4:1", "O2:1, N2:3.76", 101325.0

@@ -147,7 +147,7 @@ def make(one: Tutorial, folder: Path, library: Path, way: str, end: float) -> No
     stock("reactingFoam/" + one.case, folder)
     mechanism = combred.load_mechanism(one.mechanism)
     write_mechanism(mechanism, folder / "constant")
-    write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL.format(inert="N2"))
+    write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL)
     write_chemistry(folder, way, one.mechanism)
     with (folder / "system/controlDict").open("a") as control:
         control.write(

@@ -30,8 +30,8 @@ from combred.chemistry.stepper import Advance, advance_each
 from combred.experiments.ignition.rollout import Rollout
 from combred.files.records import write_json
 from combred.native.solver.library import Integrator
+from combred.processes.machine import machine
 from combred.processes.threads import one_thread
-from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "ignition_work.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "ignition-work.png"

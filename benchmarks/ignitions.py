@@ -35,7 +35,7 @@ from combred.files.records import write_json
 from combred.native import compile
 from combred.native.solver import Solver
 from combred.native.solver.library import Integrator
-from combred.validation.timing import machine
+from combred.processes.machine import machine
 
 RESULTS = Path(__file__).parent / "results" / "ignitions.json"
 RTOL, ATOL = 1e-9, 1e-18

@@ -40,14 +40,15 @@ COUPLING, NETWORKS = "coupling", "networks"
 KEY = "code"  # of a stamp in its part
 CHEMISTRY = "combred.chemistry"
 MEASURING = (
-    "benchmarks", CHEMISTRY, "combred.experiments", "combred.validation", "combred.check",
-    "combred.reduction", "combred.sampling",
+    "benchmarks", CHEMISTRY, "combred.experiments", "combred.surrogates.timing", "combred.check",
+    "combred.reduction", "combred.surrogates.sampling",
 )  # fmt: skip
 GENERATOR = "combred.native.solver.generator"
 OF_SOLVER = "combred.native.solver", "combred.native.arrays", CHEMISTRY
-STEP, OF_STEP = "combred.surrogate.forms", ("combred.surrogate", CHEMISTRY)
-WRITER, OF_WRITER = "combred.surrogate.library.generator", ("combred.surrogate.library", *OF_SOLVER)
-NETWORK_SOURCE = ROOT / "combred/surrogate/library/source"
+MODEL, LIBRARY = "combred.surrogates.model", "combred.surrogates.library"
+STEP, OF_STEP = f"{MODEL}.forms", (MODEL, CHEMISTRY)
+WRITER, OF_WRITER = f"{LIBRARY}.generator", (LIBRARY, *OF_SOLVER)
+NETWORK_SOURCE = ROOT / "combred/surrogates/library/source"
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)  # or a literal
 
 
@@ -132,7 +133,8 @@ def _networks() -> list[str]:
 
 @cache
 def _coupling() -> list[str]:
-    sources = [*(ROOT / "coupling/openfoam").glob("*.[CH]"), ROOT / "coupling/library.hpp"]
+    headers = [ROOT / "coupling/cells.hpp", ROOT / "coupling/library.hpp"]
+    sources = [*(ROOT / "coupling/openfoam").glob("*.[CH]"), *headers]
     own = "combred.native.openfoam"
     return [*map(essence, sorted(sources)), *_modules([own], (own, CHEMISTRY))]
 

@@ -26,8 +26,8 @@ from torch import Tensor
 from benchmarks.command_line import words
 from combred import kernels
 from combred.kernels.grouping import cpu, reference
+from combred.processes.machine import machine
 from combred.processes.threads import one_thread
-from combred.validation import timing
 
 SIZES = (800, 3200, 20_000)
 THRESHOLDS = (0.5, 0.8, 0.9, 0.999)
@@ -106,7 +106,7 @@ def measure(m: int, kind: str, threshold: float) -> dict:
 
 def on_cpu() -> dict:
     """The table of a CPU thread, printed; returns it."""
-    print(f"{timing.machine()}; one thread; torch {torch.__version__}")
+    print(f"{machine()}; one thread; torch {torch.__version__}")
     print(f"{'m':>7} {'rows':10} {'threshold':>9} {'groups':>7} {'median':>10} {'slowest':>10} "
           f"{'reference':>10} {'literal':>10}")  # fmt: skip
     lines = []
@@ -121,7 +121,7 @@ def on_cpu() -> dict:
                     print(f"{m:7} {kind:10} {threshold:9} {line['groups']:7} "
                           + " ".join(f"{t:9.4f}s" if t else f"{'':10}" for t in shown),
                           flush=True)  # fmt: skip
-    return {"machine": timing.machine(), "threads": 1, "lines": lines}
+    return {"machine": machine(), "threads": 1, "lines": lines}
 
 
 def device_seconds(call: Callable[[], object], repeats: int) -> tuple[float, float, float]:

@@ -31,8 +31,8 @@ from combred.experiments.ignition.rollout import Case
 from combred.files.records import strict, write_json
 from combred.native.builder import build
 from combred.native.solver import Solver, generate
+from combred.processes.machine import machine
 from combred.processes.threads import one_thread
-from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "large.json"
 FILE, FUEL = "example_data/n-hexane-NUIG-2015.yaml", "NC6H14:1"

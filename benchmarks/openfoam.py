@@ -34,10 +34,11 @@ import combred
 from benchmarks.command_line import MECHANISM, general_models
 from combred import native
 from combred.experiments.ignition import rollout as ignition
-from combred.native.openfoam.case import THERMOPHYSICAL, write_mechanism
+from combred.native.openfoam.case import write_mechanism
 from combred.native.openfoam.files import HEAD
+from combred.native.openfoam.versions import DEBIAN
 from combred.native.solver import generate as generate_solver
-from combred.validation import timing
+from combred.processes.machine import machine
 
 ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
 IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm
@@ -45,6 +46,7 @@ REACHED = 2000.0  # K
 LONGEST = 3e-3  # s, of an ignition
 RUNS = 3  # of a flame without seulex: the fastest counts
 PHI, T_UNBURNT, LENGTH = 1.0, 300.0, 0.01  # of the flame; K, m
+THERMOPHYSICAL = DEBIAN.needed("", "N2")["thermophysicalProperties"]
 SCHEMES = """
 ddtSchemes { default Euler; }
 gradSchemes { default Gauss linear; }
@@ -131,7 +133,7 @@ def write_case(
     default; "ode" or "off". dt [s]: the largest time step, and the only one unless `control`,
     further entries of controlDict, sets adjustTimeStep."""
     write_mechanism(combred.load_mechanism(mechanism), folder / "constant")
-    write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL.format(inert="N2"))
+    write(folder, "constant/thermophysicalProperties", THERMOPHYSICAL)
     write_chemistry(folder, way, mechanism)
     write(folder, "system/fvSchemes", SCHEMES)
     write(folder, "system/fvSolution", SOLUTION)
@@ -336,7 +338,7 @@ def main() -> None:
     asked = parser.parse_args()
     library = ready(asked.library)
     ways = ["ode", *(asked.ways or ["solver", *general_models()])]
-    result: dict = {"machine": timing.machine(), "ode": {"solver": "seulex", **ODE}, "dt": asked.dt}
+    result: dict = {"machine": machine(), "ode": {"solver": "seulex", **ODE}, "dt": asked.dt}
     with tempfile.TemporaryDirectory() as scratch:
         result["ignitions"] = ignitions(Path(scratch), library, ways, asked.dt)
         profile = flame_profile(asked.cells)

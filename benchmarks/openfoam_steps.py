@@ -26,7 +26,7 @@ from benchmarks.openfoam import (
     write_flame,
 )
 from combred.files.records import strict, write_json
-from combred.validation import timing
+from combred.processes.machine import machine
 
 RESULTS = Path(__file__).parent / "results" / "openfoam-steps.json"
 CELLS, END = 400, 1e-3  # s
@@ -59,7 +59,7 @@ def main(library: Path) -> None:
                 one = speed(folder, library, profile, dt, correctors)
                 found.setdefault(f"{correctors}", {})[f"{dt:g}"] = one
                 print(f"{correctors} outer correctors, {dt:g} s: {one:.4f} m/s", flush=True)
-    result = {"machine": timing.machine(), "speeds": found} | made
+    result = {"machine": machine(), "speeds": found} | made
     write_json(RESULTS, strict(result))
     print(json.dumps(strict(result)))
 

@@ -38,19 +38,19 @@ from combred.pipeline.assembly import load_data, load_first
 from combred.pipeline.command import prepare
 from combred.pipeline.console import progress
 from combred.pipeline.run import Run
+from combred.processes.machine import machine
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
 from combred.reduction import Merge, Units
 from combred.reduction.fit.calibration import relative_error
 from combred.reduction.network.size import count_parameters
-from combred.surrogate.calibration import gaussian_inputs
-from combred.surrogate.network import Network, initialize
-from combred.surrogate.surrogate import Surrogate
-from combred.training import loop as training
-from combred.training.batches import TrainingData
-from combred.training.devices import open_device
-from combred.training.validation_loss import ValidationLoss
-from combred.validation import timing
+from combred.surrogates.model.calibration import gaussian_inputs
+from combred.surrogates.model.network import Network, initialize
+from combred.surrogates.model.surrogate import Surrogate
+from combred.surrogates.training import loop as training
+from combred.surrogates.training.batches import TrainingData
+from combred.surrogates.training.devices import open_device
+from combred.surrogates.training.validation_loss import ValidationLoss
 
 RATIOS = (0.6, 0.4, 0.25, 0.1)
 RETRAINING = TrainingSettings(steps=1000, lr=1.5e-3, batch=1024, batch_final=1024)
@@ -113,7 +113,7 @@ class Table:
             "widths": self.network.widths,
             "calibration": CALIBRATION,
             "retraining": None if errors_only else RETRAINING.outcome,
-            "machine": timing.machine(),
+            "machine": machine(),
         }
         stored, self.stamp = read_json(self.path), stamp(__file__, s.mechanism, NETWORKS)
         known = stored.get("measured_on") == self.measured_on and is_current(stored)

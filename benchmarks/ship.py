@@ -17,9 +17,9 @@ import combred
 from benchmarks.command_line import words
 from benchmarks.kept import is_current
 from combred.files.records import digest, read_json, write_bytes, write_json
-from combred.surrogate.card import describe_accuracy, describe_training, make_card, read_card
-from combred.surrogate.shipped import FOLDER
-from combred.surrogate.storage import load_surrogate, mechanism_of
+from combred.surrogates.files.card import describe_accuracy, describe_training, make_card, read_card
+from combred.surrogates.files.shipped import FOLDER
+from combred.surrogates.files.storage import load_surrogate, mechanism_of
 
 
 def ship(run: Path, stage: int, name: str, folder: Path) -> str:

@@ -56,9 +56,9 @@ from combred.native.interface import Options, Report
 from combred.native.library import Library
 from combred.native.solver import Solver, generate
 from combred.native.solver.layout import lay_out, pattern
+from combred.processes.machine import machine
 from combred.processes.threads import one_thread
 from combred.report.check import write_check
-from combred.validation.timing import machine
 
 RESULTS = Path(__file__).parent / "results" / "solver.json"
 ALZUETA = "example_data/ammonia-CO-H2-Alzueta-2023.yaml"

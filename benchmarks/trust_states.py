@@ -11,10 +11,14 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.config.data import SamplingSettings
 from combred.native.solver import Solver
-from combred.sampling.plan import Trajectory
-from combred.sampling.premixed.perturbation import perturb
-from combred.sampling.premixed.states import PERTURBATION, RELAXED_PERTURBATION, PremixedStates
-from combred.surrogate.element_projection import ElementProjection
+from combred.surrogates.model.element_projection import ElementProjection
+from combred.surrogates.sampling.plan import Trajectory
+from combred.surrogates.sampling.premixed.perturbation import perturb
+from combred.surrogates.sampling.premixed.states import (
+    PERTURBATION,
+    RELAXED_PERTURBATION,
+    PremixedStates,
+)
 
 ATM = 101325.0
 LARGEST, SMALLEST = 20 * ATM, 0.1 * ATM  # pressures

@@ -35,7 +35,7 @@ from benchmarks.flows import (
 from benchmarks.kept import stamp
 from benchmarks.openfoam import MECHANISM, folder_of
 from combred.files.records import strict, write_json
-from combred.validation import timing
+from combred.processes.machine import machine
 
 RESULTS = Path(__file__).parent / "results" / "turbulent_ignition.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "turbulent-ignition.png"
@@ -161,7 +161,7 @@ def main() -> None:
     early = ignition(COARSE, WRITTEN)
     found["noise"] = noise(early, home, given.library, names)
     found |= beside_seulex(early, home, given.library)
-    found = strict({"machine": timing.machine()} | found | made)
+    found = strict({"machine": machine()} | found | made)
     write_json(RESULTS, found)
     draw(home, flow, given.ways, FIGURE)
     print(json.dumps(found))

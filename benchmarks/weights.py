@@ -47,12 +47,13 @@ from combred.native.solver import Solver
 from combred.pipeline.assembly import load_data, load_surrogates
 from combred.pipeline.command import execute, prepare
 from combred.pipeline.run import Run
+from combred.processes.machine import machine
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
-from combred.surrogate.library.generator import is_compiled
-from combred.surrogate.network import Network
-from combred.surrogate.surrogate import Surrogate
-from combred.validation.timing import machine, time_per_state
+from combred.surrogates.library.generator import is_compiled
+from combred.surrogates.model.network import Network
+from combred.surrogates.model.surrogate import Surrogate
+from combred.surrogates.timing import time_per_state
 
 RESULTS = Path(__file__).parent / "results" / "weights.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "error-weights.png"

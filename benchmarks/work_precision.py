@@ -57,9 +57,10 @@ from combred.chemistry.stepper import Advance, advance_each
 from combred.files.records import write_json
 from combred.native import NativeSurrogate
 from combred.native.solver import Solver
+from combred.processes.machine import machine
 from combred.processes.threads import one_thread
-from combred.surrogate.surrogate import Surrogate
-from combred.validation.timing import machine, share_solved
+from combred.surrogates.model.surrogate import Surrogate
+from combred.surrogates.timing import share_solved
 
 RESULTS = Path(__file__).parent / "results" / "work_precision.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "work-precision.png"

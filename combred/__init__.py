@@ -5,9 +5,10 @@ reduced and validated against them and CVODE.
     python -m combred.pipeline stage=2
 
 The public names below are loaded at their first use: `import combred` imports neither torch nor
-Cantera. Data flow through the folders in this order: chemistry, native, experiments, dataset,
-sampling, sensitivity, surrogate, training, validation, check, report; `pipeline` runs them. The
-reduction of networks knows none of these. All may use config, files and processes.
+Cantera. Data flow through the folders in this order: chemistry, native, experiments, surrogates
+(model, files, library, dataset, sampling, sensitivity, training), check, skeletal, report;
+`pipeline` runs them. The reduction of networks knows none of these. All may use config, files and
+processes.
 """
 
 from combred.names import loader
@@ -19,15 +20,15 @@ _HOMES = {
     "CVODE": "chemistry.reactor:CVODE",
     "cantera": "cantera",
     "Mechanism": "chemistry.mechanism:Mechanism",
-    "Surrogate": "surrogate.surrogate:Surrogate",
-    "export": "surrogate.export",
+    "Surrogate": "surrogates.model.surrogate:Surrogate",
+    "export": "surrogates.files.export",
     "flame": "experiments.premixed.flame",
     "ignition": "experiments.ignition.rollout",
     "kernels": "kernels",
-    "load": "surrogate.shipped:load",
+    "load": "surrogates.files.shipped:load",
     "load_mechanism": "chemistry.mechanism:load_mechanism",
-    "load_surrogate": "surrogate.storage:load_surrogate",
-    "models": "surrogate.shipped:models",
+    "load_surrogate": "surrogates.files.storage:load_surrogate",
+    "models": "surrogates.files.shipped:models",
     "native": "native",
     "reduce": "reduction:reduce",
     "reduce_mechanism": "skeletal.reducing:reduce_mechanism",

@@ -5,7 +5,7 @@
     combred reduce gri30.yaml --fuel CH4:1
     combred export gri30.yaml folder
     combred export gri30.yaml case --openfoam
-    combred openfoam folder
+    combred openfoam
     combred models
     combred run stage=2
 
@@ -13,7 +13,7 @@
 """
 
 import argparse
-import shutil
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -96,15 +96,20 @@ def parser() -> argparse.ArgumentParser:
         help="FOLDER is a case of OpenFOAM: write also thermo, reactions (yours become "
         "NAME.orig) and dictionaries",
     )  # fmt: skip
-    one = of.add_parser("openfoam", help="install OpenFOAM v1912 with combred's chemistry "
-        "solver: on Debian 12, as root, 260 MB")  # fmt: skip
+    one.add_argument("--version", default="", help="of OpenFOAM, as v2312, 13, dev; by default the "
+        "one that is sourced, else v1912")  # fmt: skip
+    one = of.add_parser(
+        "openfoam", help="compile combred's chemistry model for the OpenFOAM that is sourced",
+        description="Compile combred's chemistry model for the OpenFOAM that is sourced in this "
+        "shell, openfoam.com's from v1912 or the Foundation's from 7 on, into FOAM_USER_LIBBIN.",
+    )  # fmt: skip
     one.set_defaults(work=openfoam)
     one.add_argument(
-        "folder",
-        metavar="FOLDER",
-        type=Path,
-        help="of sources and library",
-    )
+        "--install", action="store_true",
+        help="install OpenFOAM v1912 of Debian 12 with it instead: as root, 260 MB",
+    )  # fmt: skip
+    one.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", help="of --install, which "
+        "it implies: where sources and library go; by default openfoam")  # fmt: skip
     one = of.add_parser("models", help="the networks that come with combred")
     one.set_defaults(work=models)
     of.add_parser("run", help="train, reduce and judge networks: key=value, as stage=2; --help")
@@ -180,16 +185,18 @@ def export(given: argparse.Namespace) -> int:
     from combred.pipeline.console import console, progress
 
     what, entries = given.what, ""
+    if given.version and not given.openfoam:
+        raise ValueError("--version is that of OpenFOAM: add --openfoam, or leave it out")
     if names_mechanism(what):
         what = combred.load_mechanism(what, given.phase)
     else:
-        from combred.surrogate.shipped import network_of
+        from combred.surrogates.files.shipped import network_of
 
         refuse(given, ["phase"] * bool(given.phase))
         network_of(what)  # before it is said that something is compiled
     with console.heard(), progress(f"compiling for each kind of CPU: {given.what}"):
         if given.openfoam:
-            written, entries = native.export_case(what, given.folder)
+            written, entries = native.export_case(what, given.folder, given.version)
         else:
             written = native.export(what, given.folder)
     for path in written:
@@ -200,14 +207,21 @@ def export(given: argparse.Namespace) -> int:
 
 
 def openfoam(given: argparse.Namespace) -> int:
-    """Install OpenFOAM of Debian, as root, with the chemistry solver that calls combred."""
+    """Compile the chemistry model for the sourced OpenFOAM, or install Debian's with it."""
     from combred.coupling import FOLDER
+    from combred.native.openfoam.model import compile_model, copy_sources
+    from combred.pipeline.console import console, progress
 
-    sources = given.folder / "coupling"
-    built = shutil.ignore_patterns("linux*", "lnInclude", "__pycache__")
-    shutil.copytree(FOLDER, sources, ignore=built, dirs_exist_ok=True)
-    script = sources / "openfoam" / "install.sh"
-    return subprocess.run(["bash", str(script), str(given.folder)]).returncode
+    if given.install or given.folder:
+        folder = given.folder or Path("openfoam")
+        copy_sources(FOLDER, folder / "coupling")
+        script = folder / "coupling/openfoam/install.sh"
+        return subprocess.run(["bash", str(script), str(folder)]).returncode
+    with console.heard(), progress("compiling with wmake"):
+        path, version, _ = compile_model(FOLDER, os.environ)
+    print(f"{path} is compiled for OpenFOAM {version.name}")
+    print("next: combred export MECHANISM CASE --openfoam")
+    return 0
 
 
 def models(_: argparse.Namespace) -> int:

@@ -1,8 +1,8 @@
 """Compiled libraries of mechanisms and of surrogates alike: doors of `combred.native`.
 
 Takes a mechanism, a surrogate or the name of one; calls `combred.native` with the mechanism and,
-where there is a network, the `Extension` that `combred.surrogate.library` makes of it. For a
-mechanism nothing of `combred.surrogate` is loaded.
+where there is a network, the `Extension` that `combred.surrogates.library` makes of it. For a
+mechanism nothing of `combred.surrogates` is loaded.
 """
 
 import math
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import torch
 
     from combred.native.cuda import CudaLibrary
-    from combred.surrogate.surrogate import Surrogate
+    from combred.surrogates.model.surrogate import Surrogate
 
     Exported = Mechanism | Surrogate | str | Path
 
@@ -46,12 +46,15 @@ def export(
     return exporter.export(mechanism, folder, extension)
 
 
-def export_case(what: "Exported", case: Path | str) -> tuple[list[Path], str]:
-    """As `combred.native.openfoam.case.export_case`, of what `export` takes."""
+def export_case(what: "Exported", case: Path | str, version: str = "") -> tuple[list[Path], str]:
+    """As `combred.native.openfoam.case.export_case`, of what `export` takes. version: of OpenFOAM,
+    as v2312, 13, dev; by default the one that is sourced."""
     from combred.native.openfoam.case import export_case
+    from combred.native.openfoam.versions import named
 
+    of = named(version) if version else None
     mechanism, extension = parts(what)
-    return export_case(mechanism, case, extension)
+    return export_case(mechanism, case, extension, of)
 
 
 def compile_cuda(what: "Exported", device: "torch.device | str" = "cuda") -> "CudaLibrary":
@@ -72,7 +75,7 @@ def load(library: Path | str, volume: bool = False) -> Integrator:
     found = Library(Path(library))
     if math.isnan(found.range_of("dt_range")[0]):  # which only a network has
         return Integrator(found, TOLERANCE, volume)
-    from combred.surrogate.library.compiled import NativeSurrogate
+    from combred.surrogates.library.compiled import NativeSurrogate
 
     return NativeSurrogate(Path(library), volume=volume)
 
@@ -90,10 +93,10 @@ def parts(
         what = load_mechanism(what)
     if isinstance(what, Mechanism):
         return what, None
-    from combred.surrogate.shipped import load, models
+    from combred.surrogates.files.shipped import load, models
 
     with needing_train("the export of a network"):
-        from combred.surrogate.library.generator import extension
+        from combred.surrogates.library.generator import extension
     if isinstance(what, str | Path):
         name, what = str(what), load(what)
         card, title = card or models().get(name), title or name

@@ -28,21 +28,22 @@ import torch
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.config.data import SamplingSettings
-from combred.dataset.schema import Block, state_attributes
-from combred.dataset.table import open_states
-from combred.dataset.writer import write_states as write_file
 from combred.experiments.ignition.experiment import Ignitions
+from combred.experiments.labelled import Block
 from combred.experiments.premixed import flame
 from combred.experiments.stirred.particles import piloted_streams
 from combred.native.solver.library import Solver
 from combred.processes import workers
 from combred.processes.workers import Processes
-from combred.sampling.sample import sample
-from combred.surrogate.correction import CorrectionTransform, make_transform
-from combred.surrogate.forms import make_surrogate
-from combred.surrogate.network import Network, initialize
-from combred.surrogate.surrogate import Surrogate
-from combred.surrogate.transform import StateTransform
+from combred.surrogates.dataset.schema import state_attributes
+from combred.surrogates.dataset.table import open_states
+from combred.surrogates.dataset.writer import write_states as write_file
+from combred.surrogates.model.correction import CorrectionTransform, make_transform
+from combred.surrogates.model.forms import make_surrogate
+from combred.surrogates.model.network import Network, initialize
+from combred.surrogates.model.surrogate import Surrogate
+from combred.surrogates.model.transform import StateTransform
+from combred.surrogates.sampling.sample import sample
 
 sys.path[:0] = [str(folder) for folder in FilePath(__file__).parents[:2]]
 import hydrogen  # noqa: E402

@@ -4,7 +4,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.reactor import Reactor
-from combred.sensitivity.delay import Ignition
+from combred.surrogates.sensitivity.delay import Ignition
 
 
 def moved_delay(reactor: Reactor, found: Ignition, Y: np.ndarray, change: np.ndarray) -> float:

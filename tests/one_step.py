@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import torch
 
-from combred.surrogate.surrogate import Surrogate
+from combred.surrogates.model.surrogate import Surrogate
 
 ANY = 1e30  # a tolerance that takes every step
 

@@ -18,7 +18,7 @@ from test_rooms import imports
 
 from combred.names import TRAIN
 
-OF_NETWORKS = {"surrogate", "training", "sensitivity", "kernels", "reduction"}
+OF_NETWORKS = {"surrogates", "kernels", "reduction"}
 DOORS = {"libraries", "check.description"}  # load what a network needs where they are given one
 LOADED = """
 import json, sys

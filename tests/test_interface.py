@@ -63,7 +63,7 @@ def test_every_public_name_resolves(fresh):
 def test_modules_are_available_under_their_short_names():
     from combred.experiments.ignition import rollout as ignition
     from combred.experiments.premixed import flame
-    from combred.surrogate import export
+    from combred.surrogates.files import export
 
     assert (combred.flame, combred.ignition, combred.export) == (flame, ignition, export)
     assert callable(combred.kernels.group) and callable(combred.native.compile)

@@ -31,7 +31,7 @@ def describe(what: str) -> dict[str, str]:
 
 
 def _is_network(path: Path) -> bool:
-    from combred.surrogate.shipped import STAGE, models
+    from combred.surrogates.files.shipped import STAGE, models
 
     stages = os.path.isdir(path) and any(map(STAGE.fullmatch, os.listdir(path)))
     return str(path) in models() or path.suffix == ".safetensors" or stages
@@ -59,11 +59,11 @@ def _library(path: Path) -> dict[str, str]:
 
 
 def _network(what: str) -> dict[str, str]:
-    from combred.surrogate.shipped import load
+    from combred.surrogates.files.shipped import load
 
     surrogate = load(what)  # needs torch, as what follows
-    from combred.surrogate.card import training_range
-    from combred.surrogate.storage import content_digest
+    from combred.surrogates.files.card import training_range
+    from combred.surrogates.files.storage import content_digest
 
     mechanism, ranges = surrogate.mechanism, training_range(surrogate)
     does = "corrects quasi-steady-state steps" if surrogate.kinetics else "of the state alone"

@@ -1,7 +1,7 @@
 """States of flows: errors and times of the solver beside CVODE.
 
 Takes a `Mechanism` and `Conditions`; gives plain numbers for check.json. The states are those that
-a training would draw (`combred.sampling.flow`): ignitions, mixtures of fresh and burnt gas, fuel
+a training would draw (`combred.experiments.flow`): ignitions, mixtures of fresh and burnt gas, fuel
 and oxidizer, layers and small flames, each with its own dt. Their labels, by the solver in doubles,
 are compared with CVODE; the solver at its default tolerance is compared with the labels.
 """
@@ -20,11 +20,10 @@ from combred.chemistry.agreement import (
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE
 from combred.config.data import SamplingSettings
-from combred.dataset.schema import Block
+from combred.experiments.flow import FlowBlock, FlowStates
+from combred.experiments.labelled import Block
 from combred.native.solver import Solver
 from combred.native.solver.generator import TOLERANCE
-from combred.sampling.flow import FlowStates
-from combred.sampling.plan import FlowBlock
 
 DT = 1e-8, 1e-4  # s
 BAD = 0.1  # of the change of a state: a larger error is a bad answer

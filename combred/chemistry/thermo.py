@@ -1,7 +1,7 @@
 """Ideal-gas thermodynamics of mixtures in numpy: enthalpy, cp, and T from enthalpy.
 
 Takes a `Mechanism`, whose polynomials may be of any type (`polynomials.read_polynomials`). Networks
-have the same in torch, with these coefficients and bounds: `combred.surrogate.thermo`.
+have the same in torch, with these coefficients and bounds: `combred.surrogates.model.thermo`.
 """
 
 import numpy as np

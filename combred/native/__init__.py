@@ -4,7 +4,7 @@
 `export` writes one C++ file and a library for a flow solver, whose C interface is source/combred.h,
 `export_case` also what a case of OpenFOAM needs, `load` gives a library that was compiled before,
 and `compile_cuda` one for a GPU. What takes surrogates stands in `combred.libraries` and
-`combred.surrogate.library`: the rooms below know mechanisms alone, and an `Extension`. The names
+`combred.surrogates.library`: the rooms below know mechanisms alone, and an `Extension`. The names
 below are loaded at their first use: a solver needs no torch.
 """
 
@@ -14,17 +14,17 @@ from combred.names import loader
 _HOMES = {
     "LIBRARY": "libraries:LIBRARY",
     "CudaLibrary": "native.cuda:CudaLibrary",
-    "NativeSurrogate": "surrogate.library.compiled:NativeSurrogate",
+    "NativeSurrogate": "surrogates.library.compiled:NativeSurrogate",
     "build": "native.builder:build",
     "build_portable": "native.builder:build_portable",
-    "compile": "surrogate.library.choice:compile",
+    "compile": "surrogates.library.choice:compile",
     "compile_cuda": "libraries:compile_cuda",
     "export": "libraries:export",
     "export_case": "libraries:export_case",
-    "fastest": "surrogate.library.choice:fastest",
-    "generate": "surrogate.library.generator:generate",
+    "fastest": "surrogates.library.choice:fastest",
+    "generate": "surrogates.library.generator:generate",
     "load": "libraries:load",
-    "scripted": "surrogate.library.choice:scripted",
+    "scripted": "surrogates.library.choice:scripted",
 }
 __all__ = list(_HOMES)
 __getattr__ = loader("combred.native", _HOMES)

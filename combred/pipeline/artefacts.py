@@ -17,9 +17,9 @@ from combred.pipeline.files import Artefact, NetworkArtefact
 from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.pipeline.stages import stage_table
-from combred.sampling.sample import provenance
-from combred.sensitivity.file import sensitive_provenance
-from combred.sensitivity.sampling.sample import plan
+from combred.surrogates.sampling.sample import provenance
+from combred.surrogates.sensitivity.file import sensitive_provenance
+from combred.surrogates.sensitivity.sampling.sample import plan
 
 BY_CVODE, BY_SOLVER = {"chemistry": REFERENCE._asdict()}, {"tolerance": PRECISE}  # of references
 

@@ -29,9 +29,9 @@ from combred.pipeline.steps import train as training
 from combred.pipeline.steps.sample import Data, read_data
 from combred.pipeline.steps.validate import load_validation, refer
 from combred.pipeline.tables import shape
-from combred.surrogate.card import describe_accuracy, describe_training, make_card
-from combred.surrogate.library.choice import fastest
-from combred.surrogate.surrogate import Surrogate
+from combred.surrogates.files.card import describe_accuracy, describe_training, make_card
+from combred.surrogates.library.choice import fastest
+from combred.surrogates.model.surrogate import Surrogate
 
 
 def sample(run: Run) -> Data:

@@ -21,7 +21,7 @@ from combred.pipeline.resolved import of_settings, resolved
 from combred.pipeline.run import Run, locked
 from combred.pipeline.steps import validate
 from combred.pipeline.tables import print_help, print_resolved
-from combred.surrogate.rate_numbers import readable
+from combred.surrogates.model.rate_numbers import readable
 
 
 @dataclass(frozen=True)

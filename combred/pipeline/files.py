@@ -11,8 +11,8 @@ from pathlib import Path
 from combred.chemistry.mechanism import Mechanism
 from combred.files.records import ANOTHER_RUN, digest, read_record, require_same, write_record
 from combred.pipeline.resolved import of_run
-from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
-from combred.surrogate.surrogate import Surrogate
+from combred.surrogates.files.storage import load_surrogate, made_from, save_surrogate
+from combred.surrogates.model.surrogate import Surrogate
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from dataclasses import replace
 from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.config.settings import Settings
-from combred.dataset.schema import StateFileError
 from combred.experiments.ignition.rollout import coldest_ignition
 from combred.native.solver import Solver
+from combred.surrogates.dataset.schema import StateFileError
 
 MARGIN, HOTTEST = 100.0, 2300.0  # K, of the states of a training
 STEPS, APART, CASES = 1600, 150.0, 3  # of the validation: steps of the slowest ignition; K

@@ -14,7 +14,7 @@ from combred.config.reduction import ReductionSettings, parse_method
 from combred.reduction.methods import METHODS
 from combred.reduction.network.size import Unchanged, count_parameters
 from combred.reduction.reduce import reduce
-from combred.surrogate.network import Network
+from combred.surrogates.model.network import Network
 
 MULTIPLE = 16  # of chosen widths: floats of a vector of AVX-512, and rows of a GPU's matrix tiles
 

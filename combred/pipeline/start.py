@@ -9,7 +9,7 @@ from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.config.command import resolve
 from combred.config.settings import Settings
-from combred.surrogate.shipped import models
+from combred.surrogates.files.shipped import models
 
 
 def starting_point(settings: Settings, mechanism: Mechanism) -> tuple[str, str]:

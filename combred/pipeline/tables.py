@@ -15,8 +15,8 @@ from combred.pipeline.stages import stage_table
 from combred.report.formats import shape as widths
 from combred.report.formats import span
 from combred.report.verdict import comparison, further, sentence
-from combred.surrogate.network import Network
-from combred.training.devices import fastest_precision, open_device
+from combred.surrogates.model.network import Network
+from combred.surrogates.training.devices import fastest_precision, open_device
 
 
 def shape(network: Network) -> str:

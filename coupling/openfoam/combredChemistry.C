@@ -3,30 +3,48 @@
 #include <exception>
 
 #include "UniformField.H"
+#include "thermodynamicConstants.H"
 #include "zeroGradientFvPatchFields.H"
 #include "combredChemistry.H"
 
 template<class ChemistryModel>
-Foam::combredChemistry<ChemistryModel>::combredChemistry
-(
-    typename ChemistryModel::reactionThermo& thermo
-)
+template<class Thermo>
+Foam::combredChemistry<ChemistryModel>::combredChemistry(Thermo& thermo)
 :
-    chemistrySolver<ChemistryModel>(thermo),
+    ChemistryModel(thermo),
     coeffs_(checked()),
     log_(coeffs_.lookupOrDefault<Switch>("log", true)),
-    library_(loaded()),
-    specie_(matched()),
-    R_(specie_.size())
+    cells_(loaded()),
+    R_(Y().size()),
+    RR_(Y().size()),
+    suggested_(1e30)
 {
-    forAll(specie_, k)
+    compareThermo();
+    forAll(RR_, i)
     {
-        R_[k] = this->specieThermo_[specie_[k]].R();
+        RR_.set
+        (
+            i,
+            new volScalarField::Internal
+            (
+                IOobject
+                (
+                    "RR." + Y()[i].name(),
+                    combredVersion::timeName(this->mesh().time(), 0),
+                    this->mesh(),
+                    IOobject::NO_READ,
+                    IOobject::NO_WRITE
+                ),
+                this->mesh(),
+                dimensionedScalar("zero", dimMass/dimVolume/dimTime, 0)
+            )
+        );
     }
     if (coeffs_.lookupOrDefault<Switch>("fields", false))
     {
-        steps_ = newField("combred:steps");
-        error_ = newField("combred:error");
+        fields_.setSize(2);
+        fields_.set(0, newField("combred:steps"));
+        fields_.set(1, newField("combred:error"));
     }
 }
 
@@ -35,12 +53,12 @@ template<class ChemistryModel>
 Foam::dictionary Foam::combredChemistry<ChemistryModel>::checked() const
 {
     const dictionary coeffs(this->subDict("combredCoeffs"));
-    const wordList known({"library", "tolerance", "log", "fields"});
-    const dictionary& type(this->subDict("chemistryType"));
+    const std::vector<std::string> known{"library", "tolerance", "log", "fields"};
+    const dictionary type(this->subOrEmptyDict("chemistryType"));
 
     if
     (
-        type.lookupOrDefault<word>("method", "standard") != "standard"
+        type.lookupOrDefault<word>("method", "standard") == "TDAC"
      || type.lookupOrDefault<bool>("TDAC", false)
     )
     {
@@ -48,14 +66,25 @@ Foam::dictionary Foam::combredChemistry<ChemistryModel>::checked() const
             << "The solver combred advances every cell and tabulates nothing:"
             << " remove the method TDAC from chemistryType" << exit(FatalIOError);
     }
+    for (const char* name : {"tabulation", "reduction"})
+    {
+        const dictionary of(this->subOrEmptyDict(name));
+
+        if (of.lookupOrDefault<word>("method", "none") != "none")
+        {
+            FatalIOErrorInFunction(of)
+                << "The solver combred advances every cell with all species:"
+                << " write `method none;` in " << name << exit(FatalIOError);
+        }
+    }
 
     for (const word& entry : coeffs.toc())
     {
-        if (!known.found(entry))
+        if (std::find(known.begin(), known.end(), entry) == known.end())
         {
             FatalIOErrorInFunction(coeffs)
                 << "Unknown entry " << entry << ": the entries are "
-                << flatOutput(known) << exit(FatalIOError);
+                << combred::listed(known).c_str() << exit(FatalIOError);
         }
     }
 
@@ -64,24 +93,38 @@ Foam::dictionary Foam::combredChemistry<ChemistryModel>::checked() const
 
 
 template<class ChemistryModel>
-combred::Library Foam::combredChemistry<ChemistryModel>::loaded() const
+combred::Cells Foam::combredChemistry<ChemistryModel>::loaded() const
 {
-    const fileName name(coeffs_.get<fileName>("library").expand());
-    const fileName file
-    (
-        name.isAbsolute() ? name : this->mesh().time().globalPath()/name
-    );
+    const Time& time = this->mesh().time();
+    fileName file(coeffs_.lookup("library"));
+    file.expand();
+    if (!file.isAbsolute())
+    {
+        file = time.rootPath()/time.globalCaseName()/file;
+    }
+    std::vector<std::string> names;
+    forAll(Y(), i)
+    {
+        names.push_back(Y()[i].member());
+    }
 
     try
     {
-        combred::Library library(file);
+        combred::Cells cells(file, names);
 
         if (coeffs_.found("tolerance"))
         {
-            library.set_tolerance(coeffs_.get<scalar>("tolerance"));
+            cells.set_tolerance(coeffs_.lookupOrDefault<scalar>("tolerance", 0));
         }
 
-        return library;
+        return cells;
+    }
+    catch (const combred::Mismatch& error)
+    {
+        FatalIOErrorInFunction(coeffs_)
+            << error.what() << " `combred export MECHANISM CASE --openfoam`"
+            << " writes the library and the mixture." << exit(FatalIOError);
+        throw;
     }
     catch (const std::exception& error)
     {
@@ -92,67 +135,40 @@ combred::Library Foam::combredChemistry<ChemistryModel>::loaded() const
 
 
 template<class ChemistryModel>
-Foam::labelList Foam::combredChemistry<ChemistryModel>::matched() const
+void Foam::combredChemistry<ChemistryModel>::compareThermo()
 {
-    wordList ours(this->nSpecie_), theirs(label(library_.species().size()));
-    forAll(ours, i) { ours[i] = this->Y_[i].member(); }
-    forAll(theirs, k) { theirs[k] = word(library_.species()[k], false); }
+    const word name(this->thermo().thermoName());
 
-    wordList missing, surplus;
-    labelList specie(theirs.size());
-    forAll(theirs, k)
+    if (name.find("perfectGas") == std::string::npos)
     {
-        specie[k] = ours.find(theirs[k]);
-        if (specie[k] < 0) { missing.append(theirs[k]); }
-    }
-    forAll(ours, i)
-    {
-        if (!theirs.found(ours[i])) { surplus.append(ours[i]); }
+        FatalIOErrorInFunction(*this)
+            << "The solver combred is for mixtures of perfect gases, and the"
+            << " thermodynamics are " << name << ": write `equationOfState"
+            << " perfectGas;` in thermoType" << exit(FatalIOError);
     }
 
-    if (missing.size() || surplus.size())
+    const auto& mixture = combredVersion::composition(this->thermo(), 0);
+    const scalar p = 1e5;
+
+    forAll(R_, i)
     {
-        FatalIOErrorInFunction(coeffs_)
-            << "The mixture lacks the species " << flatOutput(missing)
-            << " of the library, and the library has no " << flatOutput(surplus)
-            << ". Use one mechanism for both: `combred export MECHANISM CASE"
-            << " --openfoam` writes the library and the mixture. A species that"
-            << " takes part in no reaction, as a tracer or argon, belongs into the"
-            << " mechanism, too: its heat capacity changes T." << exit(FatalIOError);
-    }
+        const scalar W = combredVersion::molarMass(mixture, i, 0);
+        R_[i] = constant::thermodynamic::RR/W;
 
-    compareThermo(specie);
-    return specie;
-}
-
-
-template<class ChemistryModel>
-void Foam::combredChemistry<ChemistryModel>::compareThermo
-(
-    const labelUList& specie
-) const
-{
-    forAll(specie, k)
-    {
-        const auto& ours = this->specieThermo_[specie[k]];
-        const combred::Thermo& theirs = library_.thermo()[k];
-        const scalar p = 1e5, range = mag(theirs.hot - theirs.cold);
-        const scalar cold = ours.Ha(p, 298.15), hot = ours.Ha(p, 1500);
-
-        if
-        (
-            mag(ours.W() - theirs.molar_mass) > 1e-3*theirs.molar_mass
-         || mag(cold - theirs.cold) > 0.01*range
-         || mag(hot - theirs.hot) > 0.01*range
-        )
+        try
+        {
+            cells_.compare
+            (
+                i,
+                W,
+                combredVersion::enthalpy(mixture, i, p, 298.15),
+                combredVersion::enthalpy(mixture, i, p, 1500)
+            );
+        }
+        catch (const combred::Mismatch& error)
         {
             FatalIOErrorInFunction(coeffs_)
-                << "Case and library differ in the thermodynamics of "
-                << library_.species()[k].c_str() << ": molar mass "
-                << ours.W() << " and " << theirs.molar_mass
-                << " kg/kmol, enthalpy " << cold << " and " << theirs.cold
-                << " J/kg at 298.15 K, " << hot << " and " << theirs.hot
-                << " J/kg at 1500 K. `combred export MECHANISM CASE --openfoam`"
+                << error.what() << " `combred export MECHANISM CASE --openfoam`"
                 << " writes both." << exit(FatalIOError);
         }
     }
@@ -160,21 +176,23 @@ void Foam::combredChemistry<ChemistryModel>::compareThermo
 
 
 template<class ChemistryModel>
-Foam::autoPtr<Foam::volScalarField>
-Foam::combredChemistry<ChemistryModel>::newField(const word& name) const
+Foam::volScalarField* Foam::combredChemistry<ChemistryModel>::newField
+(
+    const word& name
+) const
 {
-    return autoPtr<volScalarField>::New
+    return new volScalarField
     (
         IOobject
         (
-            this->thermo().phasePropertyName(name),
-            this->mesh().time().timeName(),
+            name,
+            combredVersion::timeName(this->mesh().time(), 0),
             this->mesh(),
             IOobject::NO_READ,
             IOobject::AUTO_WRITE
         ),
         this->mesh(),
-        dimensionedScalar(dimless, Zero),
+        dimensionedScalar("zero", dimless, 0),
         zeroGradientFvPatchScalarField::typeName
     );
 }
@@ -183,41 +201,70 @@ Foam::combredChemistry<ChemistryModel>::newField(const word& name) const
 template<class ChemistryModel>
 Foam::labelList Foam::combredChemistry<ChemistryModel>::active() const
 {
-    const scalarField& T = this->thermo().T().oldTime();
-    DynamicList<label> cells(T.size());
+    const volScalarField& T = this->thermo().T();
+    const scalarField& T0 = T.oldTime();
+    const scalar Treact = this->template lookupOrDefault<scalar>("Treact", 0);
+    labelList cells(T0.size());
+    label n = 0;
 
-    forAll(T, celli)
+    forAll(T0, celli)
     {
-        if (!(T[celli] <= this->Treact_))  // a NaN has to be refused, not left out
+        if (T0[celli] > Treact)
         {
-            cells.append(celli);
+            cells[n++] = celli;
         }
     }
 
-    return labelList(std::move(cells));
+    cells.setSize(n);
+    return cells;
 }
 
 
 template<class ChemistryModel>
-template<class DeltaT>
-bool Foam::combredChemistry<ChemistryModel>::solved(const DeltaT& deltaT)
+std::function<void(Foam::label, combred::Cell&)>
+Foam::combredChemistry<ChemistryModel>::beginning() const
 {
-    const label cells = this->mesh().nCells();
-    const label timeIndex = this->mesh().time().timeIndex();
-    bool same =
-        timeIndex == timeIndex_
-     && deltaT_.size() == cells
-     && !this->mesh().topoChanging();
-
-    timeIndex_ = timeIndex;
-    deltaT_.resize(cells);
-    forAll(deltaT_, celli)
+    const volScalarField& T = this->thermo().T();
+    const volScalarField& p = this->thermo().p();
+    const scalarField& T0 = T.oldTime();
+    const scalarField& p0 = p.oldTime();
+    std::vector<const scalarField*> Y0;
+    forAll(Y(), i)
     {
-        same = same && deltaT[celli] == deltaT_[celli];
-        deltaT_[celli] = deltaT[celli];
+        const volScalarField& Yi = Y()[i];
+        Y0.push_back(&Yi.oldTime());
     }
 
-    return returnReduce(same, andOp<bool>());
+    return [&T0, &p0, Y0](const label celli, combred::Cell& cell)
+    {
+        cell.T = T0[celli];
+        cell.p = p0[celli];
+        for (std::size_t i = 0; i < Y0.size(); ++i)
+        {
+            cell.Y[i] = (*Y0[i])[celli];
+        }
+    };
+}
+
+
+template<class ChemistryModel>
+void Foam::combredChemistry<ChemistryModel>::clear()
+{
+    const label n = this->mesh().nCells();
+
+    scalarField& deltaTChem = this->deltaTChem_;
+    deltaTChem.setSize(n);
+    deltaTChem = this->deltaTChemIni_;
+    forAll(RR_, i)
+    {
+        scalarField& RR = RR_[i];
+        RR.setSize(n);
+        RR = 0;
+    }
+    forAll(fields_, i)
+    {
+        fields_[i].primitiveFieldRef() = 0;
+    }
 }
 
 
@@ -228,170 +275,72 @@ Foam::scalar Foam::combredChemistry<ChemistryModel>::setRates
     const DeltaT& deltaT
 )
 {
-    BasicChemistryModel<typename ChemistryModel::reactionThermo>::correct();
-
     if (!this->chemistry_)
     {
-        return GREAT;
+        return 1e30;
     }
-    if (solved(deltaT))
+    const bool repeated = timeSteps_.repeated
+    (
+        this->mesh().time().timeIndex(),
+        this->mesh().nCells(),
+        [&](const std::size_t celli) { return deltaT[celli]; }
+    ) && !combredVersion::topologyChanges(this->mesh(), 0);
+
+    if (returnReduce(scalar(repeated), combredVersion::Smallest()) > 0)
     {
         return suggested_;
     }
 
-    tally sum;
     const std::clock_t begun = std::clock();  // CPU time, to 1 us
     const labelList cells(active());
+    const auto read = beginning();
+    combred::Tally tally;
+    clear();
 
-    forAll(this->RR_, i)
-    {
-        this->RR_[i].field() = 0;
-    }
-    for (autoPtr<volScalarField>* field : {&steps_, &error_})
-    {
-        if (field->valid()) { (*field)->primitiveFieldRef() = 0; }
-    }
-
-    for (label start = 0; start < cells.size(); start += block)
-    {
-        const label n = min(block, cells.size() - start);
-        advance(SubList<label>(cells, n, start), sum);
-    }
-
-    for (autoPtr<volScalarField>* field : {&steps_, &error_})
-    {
-        if (field->valid()) { (*field)->correctBoundaryConditions(); }
-    }
-    if (log_)
-    {
-        report(sum, scalar(std::clock() - begun)/CLOCKS_PER_SEC);
-    }
-    suggested_ = returnReduce(sum.deltaT, minOp<scalar>());
-    return suggested_;
-}
-
-
-template<class ChemistryModel>
-void Foam::combredChemistry<ChemistryModel>::advance
-(
-    const labelUList& cells,
-    tally& sum
-)
-{
-    gather(cells);
-    dt_.resize(cells.size());
-    rho_.resize(cells.size());
-    forAll(cells, row)
-    {
-        dt_[row] = deltaT_[cells[row]];
-        rho_[row] = density(&states_[row*library_.columns()]);
-    }
-
-    combred::Steps steps;
     try
     {
-        steps = library_.advance(states_.data(), dt_.size(), dt_.data());
+        tally = cells_.advance
+        (
+            cells.size(),
+            [&](const std::size_t row, combred::Cell& cell)
+            {
+                read(cells[row], cell);
+                cell.dt = timeSteps_[cells[row]];
+            },
+            [&](const std::size_t row, const combred::Cell& cell)
+            {
+                setRate(cells[row], cell);
+            }
+        );
+    }
+    catch (const combred::Refused& error)
+    {
+        refuse(cells[error.cell], error);
     }
     catch (const std::exception& error)
     {
         FatalIOErrorInFunction(coeffs_) << error.what() << exit(FatalIOError);
     }
 
-    forAll(cells, row)
+    forAll(fields_, i)
     {
-        const label celli = cells[row];
-        const scalar dt = dt_[row];
-
-        if (std::isinf(steps.error[row]))
-        {
-            refuse(celli, "cannot be advanced over " + Foam::name(dt) + " s");
-        }
-
-        const double* state = &states_[row*library_.columns()];
-        setRate(celli, state, rho_[row]/dt);
-        count(celli, steps.count[row], steps.error[row], state[0], dt, sum);
+        fields_[i].correctBoundaryConditions();
     }
-}
 
-
-template<class ChemistryModel>
-void Foam::combredChemistry<ChemistryModel>::count
-(
-    const label celli,
-    const scalar steps,
-    const scalar error,
-    const scalar T,
-    const scalar dt,
-    tally& sum
-)
-{
-    const scalar rise = mag(T - this->thermo().T().oldTime()[celli]);
-    const scalar factor =
-        min(fewSteps/max(steps, scalar(1)), smallRise/max(rise, SMALL));
-    this->deltaTChem_[celli] =
-        min(min(factor, scalar(2))*dt, this->deltaTChemMax_);
-
-    (steps == 0 ? sum.network : sum.solver) += 1;
-    sum.steps += steps;
-    sum.most = max(sum.most, steps);
-    sum.error = max(sum.error, error);
-    sum.deltaT = min(sum.deltaT, this->deltaTChem_[celli]);
-
-    if (steps_.valid())
+    tally = tally.over_processes
+    (
+        [](const scalar x) { return returnReduce(x, combredVersion::Sum()); },
+        [](const scalar x) { return returnReduce(x, combredVersion::Largest()); },
+        [](const scalar x) { return returnReduce(x, combredVersion::Smallest()); }
+    );
+    if (log_)
     {
-        (*steps_)[celli] = steps;
-        (*error_)[celli] = error;
+        const scalar seconds = scalar(std::clock() - begun)/CLOCKS_PER_SEC;
+        Info<< tally.line(returnReduce(seconds, combredVersion::Largest())).c_str()
+            << endl;
     }
-}
-
-
-template<class ChemistryModel>
-void Foam::combredChemistry<ChemistryModel>::gather
-(
-    const labelUList& cells
-) const
-{
-    const scalarField& T = this->thermo().T().oldTime();
-    const scalarField& p = this->thermo().p().oldTime();
-    const std::size_t width = library_.columns();
-    states_.resize(cells.size()*width);
-
-    forAll(cells, row)
-    {
-        const label celli = cells[row];
-        double* state = &states_[row*width];
-        state[0] = T[celli];
-        state[1] = p[celli];
-        forAll(specie_, k)
-        {
-            state[2 + k] = before(specie_[k])[celli];
-        }
-    }
-}
-
-
-template<class ChemistryModel>
-const Foam::volScalarField&
-Foam::combredChemistry<ChemistryModel>::before(const label i) const
-{
-    const volScalarField& Y = this->Y_[i];
-    return Y.oldTime();
-}
-
-
-template<class ChemistryModel>
-Foam::scalar Foam::combredChemistry<ChemistryModel>::density
-(
-    const double* state
-) const
-{
-    scalar mass = 0, R = 0;
-    forAll(R_, k)
-    {
-        mass += state[2 + k];
-        R += R_[k]*state[2 + k];
-    }
-    return state[1]*mass/(R*state[0]);
+    suggested_ = min(scalar(tally.dt_next), this->deltaTChemMax_);
+    return suggested_;
 }
 
 
@@ -399,20 +348,27 @@ template<class ChemistryModel>
 void Foam::combredChemistry<ChemistryModel>::setRate
 (
     const label celli,
-    const double* state,
-    const scalar rhoByDt
+    const combred::Cell& cell
 )
 {
-    scalar total = 0;  // the cell's mass, which the library has normalised
-    forAll(specie_, k)
+    // The density of the state: that of thermo() changes with the outer correctors
+    scalar mass = 0, R = 0;
+    forAll(R_, i)
     {
-        total += max(before(k)[celli], scalar(0));
+        mass += cell.Y[i];
+        R += R_[i]*cell.Y[i];
     }
-    forAll(specie_, k)
+    const scalar rhoByDt = cell.p*mass/(R*cell.T*cell.dt);
+
+    forAll(RR_, i)
     {
-        const label i = specie_[k];
-        const scalar Y = max(before(i)[celli], scalar(0));
-        this->RR_[i][celli] = rhoByDt*(total*state[2 + k] - Y);
+        RR_[i][celli] = rhoByDt*cell.dY[i];
+    }
+    this->deltaTChem_[celli] = min(scalar(cell.dt_next), this->deltaTChemMax_);
+    if (fields_.size())
+    {
+        fields_[0][celli] = cell.steps;
+        fields_[1][celli] = cell.error;
     }
 }
 
@@ -421,56 +377,23 @@ template<class ChemistryModel>
 void Foam::combredChemistry<ChemistryModel>::refuse
 (
     const label celli,
-    const std::string& why
+    const combred::Refused& error
 ) const
 {
-    scalarField Y(this->nSpecie_);
-    forAll(Y, i) { Y[i] = before(i)[celli]; }
-    labelList order(identity(Y.size()));
-    std::sort
-    (
-        order.begin(),
-        order.end(),
-        [&](const label i, const label j) { return mag(Y[i]) > mag(Y[j]); }
-    );
-
     FatalErrorInFunction
-        << "Cell " << celli << " at " << this->mesh().C()[celli]
-        << " m " << why.c_str() << ": T = "
-        << this->thermo().T().oldTime()[celli] << " K, p = "
-        << this->thermo().p().oldTime()[celli] << " Pa, sum Y = " << sum(Y);
-    for (label i = 0; i < min(label(6), Y.size()); ++i)
-    {
-        FatalError
-            << ", " << this->Y_[order[i]].member() << " " << Y[order[i]];
-    }
-    FatalError
-        << nl << "The library takes T from 100 to 6000 K, p > 0, Y > -1e-6 and"
-        << " sum Y from 0.999 to 1.001. A flow that leaves these ranges"
-        << " diverges: take a smaller deltaT or maxCo." << exit(FatalError);
+        << "Cell " << celli << " at " << this->mesh().C()[celli] << " m "
+        << error.what() << " A flow that leaves these ranges diverges: take a"
+        << " smaller deltaT or maxCo." << exit(FatalError);
 }
 
 
 template<class ChemistryModel>
-void Foam::combredChemistry<ChemistryModel>::report
-(
-    const tally& sum,
-    const scalar seconds
-) const
+std::logic_error Foam::combredChemistry<ChemistryModel>::noReactions() const
 {
-    const sumOp<scalar> total;
-    const maxOp<scalar> largest;
-    const scalar network = returnReduce(sum.network, total);
-    const scalar solver = returnReduce(sum.solver, total);
-    const scalar cells = network + solver;
-
-    Info<< "combred: " << label(cells) << " cells, " << label(network)
-        << " by the network, " << label(solver) << " by the solver, "
-        << returnReduce(sum.steps, total)/max(cells, scalar(1))
-        << " steps a cell, at most " << label(returnReduce(sum.most, largest))
-        << ", " << returnReduce(seconds, largest)
-        << " s of CPU time, error ratio at most "
-        << returnReduce(sum.error, largest) << endl;
+    FatalIOErrorInFunction(coeffs_)
+        << "The solver combred has no rates of single reactions: remove the"
+        << " function object that asks for them" << exit(FatalIOError);
+    return std::logic_error("");
 }
 
 
@@ -515,7 +438,7 @@ Foam::combredChemistry<ChemistryModel>::tc() const
         (
             "tc",
             this->mesh(),
-            dimensionedScalar("small", dimTime, SMALL),
+            dimensionedScalar("small", dimTime, 1e-15),
             zeroGradientFvPatchScalarField::typeName
         )
     );
@@ -523,22 +446,26 @@ Foam::combredChemistry<ChemistryModel>::tc() const
 
     if (this->chemistry_)
     {
-        const labelList cells(identity(tc.size()));
+        const auto read = beginning();
 
-        for (label start = 0; start < cells.size(); start += block)
+        try
         {
-            const label n = min(block, cells.size() - start);
-            gather(SubList<label>(cells, n, start));
-            const std::vector<double> found(library_.time_scale(states_.data(), n));
-
-            for (label row = 0; row < n; ++row)
-            {
-                if (std::isnan(found[row]))
+            cells_.time_scale
+            (
+                tc.size(),
+                [&](const std::size_t celli, combred::Cell& cell)
                 {
-                    refuse(start + row, "has no valid state");
+                    read(celli, cell);
+                },
+                [&](const std::size_t celli, const scalar seconds)
+                {
+                    tc[celli] = seconds;
                 }
-                tc[start + row] = found[row];
-            }
+            );
+        }
+        catch (const combred::Refused& error)
+        {
+            refuse(error.cell, error);
         }
     }
 
@@ -548,14 +475,30 @@ Foam::combredChemistry<ChemistryModel>::tc() const
 
 
 template<class ChemistryModel>
-void Foam::combredChemistry<ChemistryModel>::solve
-(
-    scalarField&,
-    scalar&,
-    scalar&,
-    scalar&,
-    scalar&
-) const
+Foam::tmp<Foam::volScalarField>
+Foam::combredChemistry<ChemistryModel>::Qdot() const
 {
-    NotImplemented;
+    tmp<volScalarField> tQdot
+    (
+        volScalarField::New
+        (
+            "Qdot",
+            this->mesh(),
+            dimensionedScalar("zero", dimEnergy/dimVolume/dimTime, 0)
+        )
+    );
+
+    if (this->chemistry_)
+    {
+        const auto& mixture = combredVersion::composition(this->thermo(), 0);
+        scalarField& Qdot = tQdot.ref().primitiveFieldRef();
+
+        forAll(RR_, i)
+        {
+            const scalarField& RR = RR_[i];
+            Qdot -= combredVersion::formationEnthalpy(mixture, i, 0)*RR;
+        }
+    }
+
+    return tQdot;
 }

@@ -14,7 +14,7 @@ from torch import nn
 
 import combred
 from combred.kernels import group
-from combred.surrogate.transform import StateTransform
+from combred.surrogates.model.transform import StateTransform
 
 torch.manual_seed(0)
 torch.set_num_threads(1)

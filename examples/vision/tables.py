@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from combred.files.records import strict, write_bytes
-from combred.validation.timing import machine
+from combred.processes.machine import machine
 from examples.vision import training
 
 RESULTS = Path(__file__).parent / "results"

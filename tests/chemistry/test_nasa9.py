@@ -11,13 +11,12 @@ from nasa9 import HYDROGEN
 
 from combred.chemistry.mechanism import mechanism_of_text
 from combred.config.data import SamplingSettings
+from combred.experiments.flow import FlowBlock, FlowStates
 from combred.experiments.premixed import flame
 from combred.experiments.stirred.experiment import CASE, StirredReactors
 from combred.native.solver import generate
-from combred.sampling.flow import FlowStates
-from combred.sampling.plan import FlowBlock
-from combred.surrogate.closure import Closure
-from combred.surrogate.quasi_steady import QuasiSteadyState
+from combred.surrogates.model.closure import Closure
+from combred.surrogates.model.quasi_steady import QuasiSteadyState
 
 
 @pytest.fixture(scope="module")

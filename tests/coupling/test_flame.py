@@ -13,7 +13,7 @@ from combred.experiments import diffusion
 from combred.experiments.premixed.flame import burn, start
 from combred.experiments.premixed.grid import FlameCase
 from combred.native.solver.generator import SOURCE
-from combred.surrogate.thermo import Thermo
+from combred.surrogates.model.thermo import Thermo
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 

@@ -13,7 +13,7 @@ from combred.native import NativeSurrogate
 from combred.native.damage import sealed
 from combred.native.interface import DT_STATUS, INTERFACE, NOT_ADVANCED, OPTIONS_STATUS
 from combred.native.solver.generator import LONGEST_DT, MOST_ATTEMPTS, SOURCE, TOLERANCE
-from combred.surrogate.tolerance import NETWORK_TOLERANCE
+from combred.surrogates.model.tolerance import NETWORK_TOLERANCE
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 Y0 = {"CH4": 0.0552, "O2": 0.2202, "N2": 0.7246}

@@ -18,8 +18,10 @@ from benchmarks import openfoam
 from combred.native import NativeSurrogate
 from combred.native.openfoam import case as foam_case
 from combred.native.openfoam.files import OWN
+from combred.native.openfoam.model import compile_model
 from combred.native.openfoam.reactions import reactions
 from combred.native.openfoam.thermo import thermo
+from combred.native.openfoam.versions import DEBIAN
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 DT = 1e-6  # s
@@ -35,15 +37,10 @@ pytestmark = pytest.mark.skipif(
 def solver(tmp_path_factory) -> Path:
     """The library of the chemistry solver."""
     folder = tmp_path_factory.mktemp("openfoam")
-    shutil.copytree(COUPLING, folder / "coupling", ignore=shutil.ignore_patterns("linux*"))
-    done = subprocess.run(
-        ["wmake", "libso", "coupling/openfoam"],
-        cwd=folder, env=os.environ | {"FOAM_USER_LIBBIN": str(folder)}, capture_output=True,
-        text=True,
-    )  # fmt: skip
-    said = done.stdout + done.stderr
-    assert done.returncode == 0 and "warning" not in said, said
-    return folder / "libcombredChemistry.so"
+    environment = os.environ | {"FOAM_USER_LIBBIN": str(folder)}
+    path, version, said = compile_model(COUPLING, environment)
+    assert version == DEBIAN and "warning" not in said, said
+    return path
 
 
 def ignition_of_python(native, drm19, t: np.ndarray) -> np.ndarray:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from combred.surrogate.card import make_card
-from combred.surrogate.export import export_torchscript
+from combred.surrogates.files.card import make_card
+from combred.surrogates.files.export import export_torchscript
 
 SOURCE = Path(__file__).parents[2] / "coupling" / "torch.cpp"
 DT, CALLS = 8e-6, 60

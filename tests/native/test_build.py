@@ -18,7 +18,7 @@ from combred.native import builder
 from combred.native.builder import build
 from combred.native.compilers import find_compiler
 from combred.native.solver.generator import SOURCE
-from combred.surrogate.library.generator import generate
+from combred.surrogates.library.generator import generate
 
 # Any library will do: these tests do not load it.
 SMALL = {"surrogate.cpp": '#include "value.hpp"\nstatic int value() { return VALUE; }\n'}

@@ -14,7 +14,7 @@ from combred.native import cuda, generate
 from combred.native.builder import find_compiler
 from combred.native.cuda import cubin, cuda_core
 from combred.native.single_file import join
-from combred.surrogate.surrogate import Surrogate
+from combred.surrogates.model.surrogate import Surrogate
 
 DRM19 = pytest.mark.parametrize("mechanism", ["drm19.yaml"], indirect=True, scope="session")
 H2O2 = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")

@@ -22,9 +22,9 @@ from combred.native import NativeSurrogate, exporter, generate
 from combred.native.single_file import single_file
 from combred.native.solver import generate as generate_solver
 from combred.native.solver.generator import SOURCE
-from combred.surrogate.export import export_torchscript
-from combred.surrogate.shipped import FOLDER
-from combred.surrogate.storage import content_digest
+from combred.surrogates.files.export import export_torchscript
+from combred.surrogates.files.shipped import FOLDER
+from combred.surrogates.files.storage import content_digest
 
 ROOT = Path(__file__).parents[2]
 hydrogen = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
@@ -99,7 +99,7 @@ def test_openmp_gives_the_same_answers_with_as_many_threads_as_have_room(
     command = ["g++", *flags, str(exported / "surrogate.cpp"), "-o", str(library)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
-    native, rows = NativeSurrogate(library), np.repeat(burning, 20, axis=0)
+    native, rows = NativeSurrogate(library), np.repeat(burning, 5, axis=0)
     set_threads(8)
     given = rows[:, 0], rows[:, 1], rows[:, 2:], 1e-6
     one = native.integrate(*given)

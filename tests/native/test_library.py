@@ -13,9 +13,9 @@ from combred.libraries import load
 from combred.native import library as arrays
 from combred.native.solver.generator import TOLERANCE
 from combred.native.solver.library import Integrator, Solver
-from combred.surrogate.library.choice import ANY_ERROR, NetworkAlone
-from combred.surrogate.library.compiled import NativeSurrogate
-from combred.surrogate.surrogate import Surrogate
+from combred.surrogates.library.choice import ANY_ERROR, NetworkAlone
+from combred.surrogates.library.compiled import NativeSurrogate
+from combred.surrogates.model.surrogate import Surrogate
 
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 DT = 1e-6

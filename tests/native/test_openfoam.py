@@ -17,6 +17,7 @@ from combred.native.openfoam.case import inert, write_mechanism
 from combred.native.openfoam.janaf import LARGEST_CP_ERROR, LARGEST_T_ERROR, share_break
 from combred.native.openfoam.reactions import _side, reactions
 from combred.native.openfoam.thermo import sutherland, thermo
+from combred.native.openfoam.versions import DEBIAN, named, sourced
 from combred.native.openfoam.words import is_field, is_word, require_words
 
 NUMBER = r"[-+.\de]+"
@@ -130,8 +131,70 @@ def test_a_case_gets_all_files_and_keeps_its_own(tmp_path, drm19, monkeypatch):
     own.write_text(entries)
     control = tmp_path / "system" / "controlDict"
     control.parent.mkdir()
-    control.write_text(openfoam.CONTROL)
+    control.write_text(DEBIAN.control())
     assert export_case(drm19, tmp_path)[1] == ""
+
+
+# As in OpenFOAM's own tutorials of each version: the file of the thermodynamics, its mixture, the
+# name of the species that the others leave, the model, and dictionaries of a laminar flow
+COM = (
+    "thermophysicalProperties",
+    "reactingMixture",
+    "inertSpecie",
+    "chemistryType { solver combred; }",
+)
+LAMINAR = {"combustionProperties", "momentumTransport"}
+DICTIONARIES = {
+    "v2506": (*COM, set()),
+    "7": (*COM, {"combustionProperties", "turbulenceProperties"}),
+    "8": (COM[0], "multiComponentMixture", COM[2], COM[3], LAMINAR),
+    "9": (COM[0], "multiComponentMixture", "defaultSpecie", COM[3], LAMINAR),
+    "10": ("physicalProperties", "multiComponentMixture", "defaultSpecie", COM[3], LAMINAR),
+    "13": ("physicalProperties", "multicomponentMixture", "defaultSpecie", COM[3], LAMINAR),
+    "dev": (
+        "physicalProperties", "multicomponentMixture", "defaultSpecie", "type combred;",
+        {"reactionProperties", "momentumTransport"},
+    ),
+}  # fmt: skip
+DICTIONARIES["14"] = DICTIONARIES["dev"]
+
+
+@pytest.mark.parametrize("name", DICTIONARIES)
+def test_a_case_is_as_its_version_reads_it(name, tmp_path, monkeypatch):
+    physical, mixture, inert_key, model, usual = DICTIONARIES[name]
+    monkeypatch.setattr(openfoam, "export", library)
+    written, entries = export_case("drm19.yaml", tmp_path, name)
+    text = {path.name: path.read_text() for path in written if path.suffix != ".so"}
+    assert text.keys() == {"thermo", "reactions", "chemistryProperties", physical} | usual
+    assert f"mixture {mixture};" in text[physical] and f"{inert_key} N2;" in text[physical]
+    assert model in text["chemistryProperties"] and (name[0] == "v") == (not usual)
+    later = name not in ("v2506", "7")
+    assert ('#include "thermo"' in text[physical]) == later == ("species ( H2 H" in text["thermo"])
+    types = set(re.findall(r"type (\w+);", text["reactions"]))
+    kinds = {
+        "reversibleArrhenius",
+        "reversibleThirdBodyArrhenius",
+        "reversibleArrheniusTroeFallOff",
+    }
+    assert types >= kinds if later else all(kind.endswith("Reaction") for kind in types)
+    assert ("solver multicomponentFluid;" in entries) == (name in ("13", "14", "dev"))
+
+
+def test_the_sourced_version_is_the_default(tmp_path, drm19, monkeypatch):
+    monkeypatch.setattr(openfoam, "export", library)
+    monkeypatch.delenv("FOAM_API", raising=False)
+    monkeypatch.setenv("WM_PROJECT_VERSION", "13")
+    written, _ = export_case(drm19, tmp_path)
+    assert "physicalProperties" in {path.name for path in written}
+    own = tmp_path / "constant/momentumTransport"
+    own.write_text("mine")
+    export_case(drm19, tmp_path)
+    assert own.read_text() == "mine"
+    assert sourced({"FOAM_API": "2312", "WM_PROJECT_VERSION": "com"}) == named("v2312")
+    assert sourced({}) is None
+    for name in ("6", "v1806", "foam-extend", ""):
+        with pytest.raises(ValueError, match="is no version of OpenFOAM that combred knows"):
+            named(name)
 
 
 def test_files_of_others_are_kept_beside(tmp_path, drm19, caplog):

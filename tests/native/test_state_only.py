@@ -7,9 +7,9 @@ import torch
 from one_step import ANY, by_torch, one_step
 
 from combred.native import NativeSurrogate, build, generate
-from combred.surrogate.correction import make_transform
-from combred.surrogate.forms import make_surrogate
-from combred.surrogate.surrogate import Surrogate
+from combred.surrogates.model.correction import make_transform
+from combred.surrogates.model.forms import make_surrogate
+from combred.surrogates.model.surrogate import Surrogate
 
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 

@@ -16,9 +16,9 @@ from combred.experiments.premixed import flame
 from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch
 from combred.pipeline import command as pipeline
-from combred.sampling.premixed.states import PremixedStates
-from combred.surrogate.export import load_torchscript
-from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
+from combred.surrogates.files.export import load_torchscript
+from combred.surrogates.files.storage import load_surrogate, made_from, save_surrogate
+from combred.surrogates.sampling.premixed.states import PremixedStates
 
 
 def test_a_run_leaves_every_artefact_and_no_scraps(finished):

@@ -13,12 +13,12 @@ from combred import data
 from combred.chemistry.mechanism import load_mechanism
 from combred.config.command import resolve
 from combred.config.learning import NetworkSettings
-from combred.dataset.table import open_states
 from combred.files.records import read_json, write_json, write_record
 from combred.pipeline import artefacts
 from combred.pipeline.command import prepare
-from combred.surrogate import shipped
-from combred.surrogate.storage import load_surrogate, made_from, save_surrogate
+from combred.surrogates.dataset.table import open_states
+from combred.surrogates.files import shipped
+from combred.surrogates.files.storage import load_surrogate, made_from, save_surrogate
 
 MODEL, TAKEN = "small", combred.models()["drm19-11k"]
 HIDDEN = TAKEN["network"]["widths"][1:-1]

@@ -13,7 +13,7 @@ from combred.config.validation import ValidationSettings
 from combred.pipeline import start as module
 from combred.pipeline.resolved import resolved
 from combred.pipeline.start import starting_point
-from combred.surrogate.card import SAMPLING
+from combred.surrogates.files.card import SAMPLING
 
 ALONE, GENERAL = "drm19-full", "drm19-38k"  # sees the state alone; corrects QSS steps
 

@@ -18,9 +18,9 @@ from combred.experiments.stirred import experiment as stirred
 from combred.native import builder, exporter
 from combred.pipeline.command import main
 from combred.pipeline.steps import export
-from combred.surrogate.library import choice
-from combred.surrogate.library.choice import StateFunction
-from combred.validation import timing
+from combred.surrogates import timing
+from combred.surrogates.library import choice
+from combred.surrogates.library.choice import StateFunction
 
 # Two stages on premixed gas.
 TINY = (
@@ -41,9 +41,9 @@ def merged(*texts: str) -> list[str]:
 @contextmanager
 def cheap_steps(in_process) -> Iterator[None]:
     """What takes long and is tested elsewhere is left out: worker processes, the rendering of
-    figures, the optimisation of TorchScript (tests/surrogate/test_export.py) and of C++, precise
-    times (tests/validation/test_timing.py), large stirred reactors (tests/experiments), and most of
-    the ignitions of criteria. A quarter of the states is held out."""
+    figures, the optimisation of TorchScript (tests/surrogates/files/test_export.py) and of C++,
+    precise times (tests/surrogates/test_timing.py), large stirred reactors (tests/experiments), and
+    most of the ignitions of criteria. A quarter of the states is held out."""
     few = replace(stirred.CASE, particles=8, steps=12)
     with in_process(), torch.jit.optimized_execution(False), pytest.MonkeyPatch.context() as patch:
         patch.setattr("combred.report.pages.save", _one_pixel)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from combred.processes.workers import THREADS, Processes
-from combred.sampling.sample import sample
+from combred.surrogates.sampling.sample import sample
 
 
 def told(workers: int, progress: list) -> Processes:

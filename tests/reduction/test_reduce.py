@@ -14,8 +14,8 @@ from torch import nn
 import combred
 from combred.reduction import Merge, Unchanged, condense, neuron_merging
 from combred.reduction.fit.held_out import split
-from combred.surrogate.calibration import random_steps
-from combred.surrogate.network import Network
+from combred.surrogates.model.calibration import random_steps
+from combred.surrogates.model.network import Network
 
 
 @torch.no_grad()

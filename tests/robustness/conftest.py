@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from small_run import OTHER, SMALL, finished  # noqa: E402
 
-from combred.surrogate.library.choice import StateFunction  # noqa: E402
+from combred.surrogates.library.choice import StateFunction  # noqa: E402
 
 NAMES = "CVODE rtol 1e-08 atol 1e-16", "solver, tolerance 0.01", "stage 0", "stage 1", "stage 2"
 TIMES = {"machine": "none", "states": "none", "batch": 1, "solved": {}} | {
@@ -25,13 +25,13 @@ def quick(in_process):
     not compiled, and TorchScript, which takes a second, is not compared with its original."""
     with (
         in_process(),
-        mock.patch("combred.training.loop.CHECKPOINT_SECONDS", 0.0),
+        mock.patch("combred.surrogates.training.loop.CHECKPOINT_SECONDS", 0.0),
         mock.patch("combred.report.pages.save", lambda _, path: path.write_bytes(b"")),
-        mock.patch("combred.surrogate.export.largest_difference", lambda *_: 0.0),
+        mock.patch("combred.surrogates.files.export.largest_difference", lambda *_: 0.0),
         mock.patch("combred.pipeline.steps.validate.print_validation"),
-        mock.patch("combred.validation.timing.compare_times", lambda *_, **__: TIMES),
+        mock.patch("combred.surrogates.timing.compare_times", lambda *_, **__: TIMES),
         mock.patch("combred.pipeline.steps.validate.fastest", StateFunction),
-        mock.patch("combred.surrogate.library.generator.MOST_WEIGHTS", 0),
+        mock.patch("combred.surrogates.library.generator.MOST_WEIGHTS", 0),
     ):
         yield
 

@@ -155,7 +155,7 @@ STOPS = {
         "validate", ("validation.h5",), ("validation.h5", "validation.json"),
     ),
     "export": Stop(
-        "combred.surrogate.export.write_json", 1, ("surrogate.*", "export.json"), "export",
+        "combred.surrogates.files.export.write_json", 1, ("surrogate.*", "export.json"), "export",
         (), ("surrogate.json", "export.json"),
     ),
     "report": Stop("combred.report.pages.render", 1, ("report.*",), "report", (), ()),

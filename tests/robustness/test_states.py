@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from combred.native import NativeSurrogate, build, generate
-from combred.surrogate.thermo import Thermo
+from combred.surrogates.model.thermo import Thermo
 
 pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 RANDOM = 3  # calls of 20 random states each

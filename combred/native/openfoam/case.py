@@ -1,8 +1,9 @@
 """A case of OpenFOAM that uses a library of combred.
 
 Takes a mechanism, and what is added to its solver; writes its library, and constant/thermo and
-constant/reactions. The chemistry solver `combred` (coupling/openfoam) has its reactions in its
-library; OpenFOAM uses those of the file for its own chemistry and for time scales (PaSR).
+constant/reactions, as the sourced version of OpenFOAM reads them. The chemistry model `combred`
+(coupling/openfoam) has its reactions in its library; OpenFOAM's own chemistry uses those of the
+file.
 """
 
 import logging
@@ -20,43 +21,20 @@ from combred.native.extension import Extension
 from combred.native.openfoam.files import HEAD, OWN, put
 from combred.native.openfoam.reactions import reactions
 from combred.native.openfoam.thermo import thermo
+from combred.native.openfoam.versions import DEBIAN, Version, sourced
 
 log = logging.getLogger(__name__)
 
-CHEMISTRY = """chemistryType {{ solver combred; }}
-chemistry on;
-initialChemicalTimeStep 1e-7;  // OpenFOAM asks for it
-combredCoeffs {{ library "constant/{library}"; }}
-"""
-THERMOPHYSICAL = """thermoType
-{{
-    type hePsiThermo;
-    mixture reactingMixture;
-    transport sutherland;
-    thermo janaf;
-    energy sensibleEnthalpy;
-    equationOfState perfectGas;
-    specie specie;
-}}
-inertSpecie {inert};
-chemistryReader foamChemistryReader;
-foamChemistryThermoFile "<constant>/thermo";
-foamChemistryFile "<constant>/reactions";
-"""
-CONTROL = """libs ("libcombredChemistry.so");
-// made by `combred openfoam FOLDER` (Debian 12, as root) or by wmake in coupling/openfoam
-"""
 
-
-def write_mechanism(mechanism: Mechanism, folder: Path) -> list[Path]:
+def write_mechanism(mechanism: Mechanism, folder: Path, version: Version = DEBIAN) -> list[Path]:
     """Write the files `thermo` and `reactions` into a folder; returns their paths. Files of others
     are renamed to NAME.orig. Reactions are left out where one is of a kind that OpenFOAM does not
     know. The log tells both. Raises as `thermo`, for a mechanism without transport data, and where
     there is a NAME.orig already."""
-    return put(_mechanism_files(mechanism), folder)
+    return put(_mechanism_files(mechanism, version), folder)
 
 
-def _mechanism_files(mechanism: Mechanism) -> dict[str, bytes]:
+def _mechanism_files(mechanism: Mechanism, version: Version) -> dict[str, bytes]:
     """Names and contents of the files of `write_mechanism`."""
     if not has_transport(mechanism):
         raise ValueError(
@@ -65,9 +43,10 @@ def _mechanism_files(mechanism: Mechanism) -> dict[str, bytes]:
         )
     gas = mechanism.solution()
     gas.transport_model = "mixture-averaged"
-    species = thermo(gas)
+    with_list = not version.reads_mechanism
+    species = thermo(gas, with_list)
     try:
-        listed = reactions(gas)
+        listed = reactions(gas, short=with_list)
     except ValueError as error:
         log.warning("The file `reactions` names the species alone: %s", error)
         listed = reactions(gas, listed=False)
@@ -89,15 +68,6 @@ def inert(mechanism: Mechanism) -> str:
         return mechanism.species_names[others[0]]
 
 
-def _dictionaries(mechanism: Mechanism, library: str) -> dict[str, str]:
-    """The entries of chemistryProperties, which names the file of a library, and of
-    thermophysicalProperties."""
-    return {
-        "chemistryProperties": CHEMISTRY.format(library=library),
-        "thermophysicalProperties": THERMOPHYSICAL.format(inert=inert(mechanism)),
-    }
-
-
 def _missing(entries: dict[str, str], constant: Path) -> dict[str, bytes]:
     """Those of the dictionaries that are not there, as files."""
     return {
@@ -108,28 +78,33 @@ def _missing(entries: dict[str, str], constant: Path) -> dict[str, bytes]:
 
 
 def export_case(
-    mechanism: Mechanism, case: Path | str, extension: Extension | None = None
+    mechanism: Mechanism,
+    case: Path | str,
+    extension: Extension | None = None,
+    version: Version | None = None,
 ) -> tuple[list[Path], str]:
     """Make a case of OpenFOAM use a library of combred: write the library of a mechanism, and of
-    what is added to its solver, `thermo` and `reactions` to constant/ of `case`, and
-    chemistryProperties and thermophysicalProperties where they are missing. All is made before the
-    first file is written.
+    what is added to its solver, `thermo` and `reactions` to constant/ of `case`, and the
+    dictionaries of chemistry and thermodynamics where they are missing; for versions of the
+    Foundation, also those of a laminar flow. All is made before the first file is written.
 
-    Returns the paths of all files written, and as text the entries that these and controlDict
-    still lack. Raises as `export`, `write_mechanism` and `inert`.
+    version: by default the one that is sourced, and v1912 where there is none. Returns the paths of
+    all files written, and as text the entries that dictionaries of chemistry and thermodynamics and
+    controlDict still lack. Raises as `export`, `write_mechanism`, `inert` and `sourced`.
     """
+    version = version or sourced(os.environ) or DEBIAN
     case = Path(case)
     constant, control = case / "constant", case / "system" / "controlDict"
-    contents: dict[str, bytes | None] = {**_mechanism_files(mechanism)}
+    contents: dict[str, bytes | None] = {**_mechanism_files(mechanism, version)}
     with tempfile.TemporaryDirectory() as scratch:
         made = export(mechanism, Path(scratch), extension)
         contents |= {path.name: path.read_bytes() for path in made}
     library = f"lib{extension.stem}.so" if extension else SOLVER_LIBRARY
     contents.setdefault(library, None)  # without a compiler: one of another source is removed
-    entries = _dictionaries(mechanism, library)
+    entries = version.needed(library, inert(mechanism))
     missing = _missing(entries, constant)
-    written = put(contents | missing, constant)
-    left = {control: CONTROL}
+    written = put(contents | missing | _missing(version.usual(), constant), constant)
+    left = {control: version.control()}
     left |= {constant / name: text for name, text in entries.items() if name not in missing}
     if not control.is_file():
         log.warning("%s has no system/controlDict: is it a case of OpenFOAM?", case)

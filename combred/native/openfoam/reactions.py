@@ -1,4 +1,5 @@
-"""The dictionary `reactions` of OpenFOAM, in the format of its foamChemistryReader.
+"""The dictionary `reactions` of OpenFOAM, in the format of its foamChemistryReader; from Foundation
+8 on, chemistryProperties includes it.
 
 Takes a phase of a mechanism; gives the text.
 """
@@ -10,19 +11,19 @@ import cantera as ct
 from combred.native.openfoam.files import HEAD
 
 
-def reactions(gas: ct.Solution, listed: bool = True) -> str:
-    """The dictionary of elements, species and, if `listed`, reactions. Raises ValueError for a kind
-    of reaction that OpenFOAM does not know."""
+def reactions(gas: ct.Solution, listed: bool = True, short: bool = False) -> str:
+    """The dictionary of elements, species and, if `listed`, reactions; short: with types named as
+    from Foundation 8 on. Raises ValueError for a kind of reaction that OpenFOAM does not know."""
     elements, species = " ".join(gas.element_names), " ".join(gas.species_names)
     found = gas.reactions() if listed else []
-    body = "\n".join(_reaction(gas, i, reaction) for i, reaction in enumerate(found))
+    body = "\n".join(_reaction(gas, i, reaction, short) for i, reaction in enumerate(found))
     return (
         HEAD.format("reactions")
         + f"elements ( {elements} );\nspecies ( {species} );\nreactions\n{{\n{body}\n}}\n"
     )
 
 
-def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction) -> str:
+def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction, short: bool) -> str:
     rate: Any = reaction.rate
     kind = type(rate)
     third = reaction.third_body
@@ -36,7 +37,7 @@ def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction) -> str:
         )
     form = "Arrhenius" + forms[kind]
     if third is not None and not falloff:
-        form = "thirdBodyArrhenius"
+        form = "ThirdBodyArrhenius" if short else "thirdBodyArrhenius"
     way = "reversible" if reaction.reversible else "irreversible"
     sides = (_side(side) for side in (reaction.reactants, reaction.products))
     if not falloff:
@@ -52,7 +53,7 @@ def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction) -> str:
         efficiencies = f"coeffs {gas.n_species} ( {listed} );"
         numbers += f" thirdBodyEfficiencies {{ {efficiencies} }}" if falloff else f" {efficiencies}"
     return (
-        f"    reaction{number} {{ type {way}{form}Reaction; "
+        f"    reaction{number} {{ type {way}{form}{'' if short else 'Reaction'}; "
         f'reaction "{" = ".join(sides)}"; {numbers} }}'
     )
 

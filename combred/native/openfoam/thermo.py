@@ -15,14 +15,15 @@ from combred.native.openfoam.words import require_words
 P_STANDARD = 1e5  # Pa, of OpenFOAM's equilibrium constants; entropies are written for it
 
 
-def thermo(gas: ct.Solution) -> str:
+def thermo(gas: ct.Solution, with_list: bool = False) -> str:
     """The dictionary of all species: molecular weight, NASA-7 polynomials, Sutherland's
-    coefficients, elements. Raises ValueError for a species without NASA-7 polynomials, for one
-    whose polynomials cannot be refitted to the common break (`share_break`), and for a name that is
-    not a word of OpenFOAM."""
+    coefficients, elements; with_list: before them a list of their names, as from Foundation 8 on.
+    Raises ValueError for a species without NASA-7 polynomials, for one whose polynomials cannot be
+    refitted to the common break (`share_break`), and for a name that is not a word of OpenFOAM."""
     require_words(gas.species_names, gas.element_names)
     T_common, *halves = share_break(gas.species())
-    return HEAD.format("thermo") + "\n".join(
+    names = f"species ( {' '.join(gas.species_names)} );\n" if with_list else ""
+    return (HEAD.format("thermo") + names) + "\n".join(
         _species(gas, k, T_common, halves[0][k], halves[1][k]) for k in range(gas.n_species)
     )
 

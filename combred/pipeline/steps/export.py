@@ -16,9 +16,9 @@ from combred.files.records import write_record
 from combred.native import NativeSurrogate
 from combred.pipeline.console import console
 from combred.pipeline.steps.sample import Data
-from combred.surrogate.export import export_torchscript
-from combred.surrogate.library.generator import MOST_WEIGHTS, is_compiled
-from combred.surrogate.surrogate import Surrogate
+from combred.surrogates.files.export import export_torchscript
+from combred.surrogates.library.generator import MOST_WEIGHTS, is_compiled
+from combred.surrogates.model.surrogate import Surrogate
 
 CHECKED = 512  # held-out states on which the exported file has to agree with the surrogate
 

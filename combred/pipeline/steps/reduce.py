@@ -16,10 +16,10 @@ from combred.pipeline.steps.sample import Data
 from combred.pipeline.steps.train import Trainer
 from combred.pipeline.tables import shape
 from combred.reduction.network.size import count_parameters
-from combred.surrogate.storage import load_surrogate, made_from
-from combred.surrogate.surrogate import Surrogate
-from combred.training.loop import forget_checkpoint
-from combred.training.validation_loss import ValidationLoss
+from combred.surrogates.files.storage import load_surrogate, made_from
+from combred.surrogates.model.surrogate import Surrogate
+from combred.surrogates.training.loop import forget_checkpoint
+from combred.surrogates.training.validation_loss import ValidationLoss
 
 
 def make_stage(

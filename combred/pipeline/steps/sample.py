@@ -13,18 +13,18 @@ from rich.markup import escape
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.transport import has_transport
 from combred.config.data import SamplingSettings, SensitivitySettings
-from combred.dataset.table import StateTable, open_states
 from combred.files.parts import forget_parts
 from combred.files.records import write_record
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import Artefact
 from combred.pipeline.resolved import of_run, of_settings
 from combred.processes.workers import Processes
-from combred.sampling.sample import sample as sample_dataset
-from combred.sensitivity.file import make_sensitive, read_sensitive
-from combred.sensitivity.rows import SensitiveStates
-from combred.surrogate.surrogate import Surrogate
-from combred.training.validation_loss import require_held_out
+from combred.surrogates.dataset.table import StateTable, open_states
+from combred.surrogates.model.surrogate import Surrogate
+from combred.surrogates.sampling.sample import sample as sample_dataset
+from combred.surrogates.sensitivity.file import make_sensitive, read_sensitive
+from combred.surrogates.sensitivity.rows import SensitiveStates
+from combred.surrogates.training.validation_loss import require_held_out
 
 HELD_OUT = 0.05  # share of the trajectories
 # What the pipeline does about a file of states that is missing, damaged or of other settings.

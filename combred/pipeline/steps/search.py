@@ -24,8 +24,8 @@ from combred.reduction import AttemptFolder, shrink_until
 from combred.reduction.network.size import count_parameters
 from combred.reduction.search.attempts import Attempt, NotPassed, Shrunk, format_errors
 from combred.reduction.search.shrink import FACTOR, MAX_KEEP_RATIO
-from combred.surrogate.surrogate import Surrogate
-from combred.training.loop import forget_checkpoint
+from combred.surrogates.model.surrogate import Surrogate
+from combred.surrogates.training.loop import forget_checkpoint
 
 
 def search_smallest(

@@ -15,18 +15,18 @@ from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.tables import shape
-from combred.surrogate import shipped
-from combred.surrogate.correction import CorrectionTransform, make_transform
-from combred.surrogate.forms import make_surrogate
-from combred.surrogate.network import Network, initialize
-from combred.surrogate.surrogate import Surrogate
-from combred.surrogate.transform import BOXCOX, FLOOR, POWER
-from combred.training import loop
-from combred.training.batches import TrainingData, fit_transform
-from combred.training.devices import open_device
-from combred.training.loop import forget_checkpoint
-from combred.training.sensitivity_loss import SensitivityLoss
-from combred.training.validation_loss import ValidationLoss
+from combred.surrogates.files import shipped
+from combred.surrogates.model.correction import CorrectionTransform, make_transform
+from combred.surrogates.model.forms import make_surrogate
+from combred.surrogates.model.network import Network, initialize
+from combred.surrogates.model.surrogate import Surrogate
+from combred.surrogates.model.transform import BOXCOX, FLOOR, POWER
+from combred.surrogates.training import loop
+from combred.surrogates.training.batches import TrainingData, fit_transform
+from combred.surrogates.training.devices import open_device
+from combred.surrogates.training.loop import forget_checkpoint
+from combred.surrogates.training.sensitivity_loss import SensitivityLoss
+from combred.surrogates.training.validation_loss import ValidationLoss
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.tables import print_validation
-from combred.surrogate.library.choice import fastest
-from combred.surrogate.surrogate import Surrogate
-from combred.validation import timing
+from combred.surrogates import timing
+from combred.surrogates.library.choice import fastest
+from combred.surrogates.model.surrogate import Surrogate
 
 TIMED = 4096  # states that times are measured on
 SOLVER = "solver"  # its name in validation.json, and of its group in the other files

@@ -8,7 +8,7 @@ import pytest
 from combred.chemistry.reactor import Reactor
 from combred.experiments.ignition.delay import ignition_delay
 from combred.experiments.ignition.rollout import Case, Rollout
-from combred.sensitivity.delay import ignite
+from combred.surrogates.sensitivity.delay import ignite
 
 CASE = Case(1800.0, 20 * 101325.0, 1.0)  # a delay of 12 us
 DT = 1e-6  # s

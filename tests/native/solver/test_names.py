@@ -12,7 +12,7 @@ from combred.chemistry.mechanism import mechanism_of_text
 from combred.native.arrays import comment, quoted
 from combred.native.single_file import single_file
 from combred.native.solver import Solver, generate
-from combred.surrogate.kinetics import Kinetics
+from combred.surrogates.model.kinetics import Kinetics
 
 LONG = "x" * 10_000
 HOSTILE = [

@@ -8,11 +8,11 @@ from compiled_program import compile_quickly
 
 from combred.native import NativeSurrogate
 from combred.pipeline.steps.export import export_native, require_agreement
-from combred.surrogate.card import make_card
-from combred.surrogate.forms import make_surrogate
-from combred.surrogate.library import generator
-from combred.surrogate.storage import content_digest
-from combred.surrogate.surrogate import Surrogate
+from combred.surrogates.files.card import make_card
+from combred.surrogates.files.storage import content_digest
+from combred.surrogates.library import generator
+from combred.surrogates.model.forms import make_surrogate
+from combred.surrogates.model.surrogate import Surrogate
 
 NONE = np.empty((0, 12))  # states
 TITLE = "stage 2 of the run k"

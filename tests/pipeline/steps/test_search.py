@@ -18,8 +18,8 @@ from combred.experiments.ignition.rollout import Rollout
 from combred.experiments.storage import read_runs
 from combred.files.trace import Trace
 from combred.native import scripted
-from combred.surrogate.storage import load_surrogate
-from combred.training import loop
+from combred.surrogates.files.storage import load_surrogate
+from combred.surrogates.training import loop
 
 # Delays of a network this small are half of CVODE's, or it does not ignite.
 CRITERIA = "reduction.criteria=ignition:300%"

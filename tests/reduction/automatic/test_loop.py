@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from combred.reduction import apply_merge, condense, describe_units, find_layers
 from combred.reduction.automatic import AutomaticSettings, events, reduce_automatically
 from combred.reduction.automatic.criteria import fall, logistic
-from combred.surrogate.network import Network
+from combred.surrogates.model.network import Network
 
 X = torch.ones(1, 6)
 # Pairs of units in planes of their own; a stricter threshold merges fewer of them.

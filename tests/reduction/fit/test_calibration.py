@@ -230,7 +230,7 @@ def test_reported_errors_are_those_of_new_inputs(method):
     """60 units fitted to 60 rows: the fit is exact, and tells nothing of other rows."""
     network = draw(nn.Sequential(nn.Linear(20, 120), nn.ReLU(), nn.Linear(120, 5))).double()
     x, new = gaussian(75, 20), gaussian(5000, 20, seed=1)
-    with pytest.warns(UserWarning, match="the \d+ units .* layer 0 .* 60 rows.*give 10 times as"):
+    with pytest.warns(UserWarning, match=r"the \d+ units .* layer 0 .* 60 rows.*give 10 times as"):
         found = combred.reduce(network, x[:1], method=method, ratio=0.5, calibration=x)
     truth = relative_error(network, found.network, None, new)
     assert relative_error(network, found.network, None, split(x)[0]) < 0.02 * truth

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from combred.kernels import group
 from combred.reduction import Merge, apply_merge, condense, describe_units, find_layers
 from combred.reduction.methods.grouping import threshold_for
-from combred.surrogate.network import Network
+from combred.surrogates.model.network import Network
 
 WIDTHS = [6, 40, 30, 5]
 IMAGE = (3, 8, 8)

@@ -10,7 +10,7 @@ from torch.nn.utils.parametrizations import weight_norm
 import combred
 from combred.reduction import find_layers
 from combred.reduction.network.operations import CONVOLUTIONS
-from combred.surrogate.network import Network
+from combred.surrogates.model.network import Network
 
 IMAGE = torch.zeros(2, 3, 8, 8)
 OUTPUT = "its units are the network's output"

@@ -9,7 +9,7 @@ from reducible import gaussian
 from torch import Tensor, nn
 
 from combred.reduction import Merge, apply_merge, find_layers
-from combred.surrogate.network import Network
+from combred.surrogates.model.network import Network
 
 
 class TwoReaders(nn.Module):

@@ -14,12 +14,15 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
   if (call.deferred && call.deferred->size > Deferred::ROOM - 2 * BLOCK) return false;
   const size_t first = take(call.next, BLOCK);
   if (first >= call.n) return false;
-  V x[SPECIES + 3], &T = x[SPECIES], &p = x[SPECIES + 1], &dt = x[SPECIES + 2];  // as in s.in
+  V x[SPECIES + 4];  // as in s.in
+  V &T = x[SPECIES], &p = x[SPECIES + 1], &dt = x[SPECIES + 2], &until = x[SPECIES + 3];
   unsigned valid = 0;
   prefetch(call, first + BLOCK, BLOCK);
   for (int i = 0; i < BLOCK; i++) {
     rows[i] = row_of(call, first + i < call.n ? first + i : first);
     lane_of(dt, i) = R(read<double>(call.dt + rows[i] * call.dt_stride));
+    lane_of(until, i) = R(call.until ? read<double>(call.until + rows[i]) : infinity());
+    if (call.time) write(call.time + rows[i], infinity());
   }
   for (int half = 0; half < HALVES<R>; half++) {
     Doubles columns[COLUMNS];
@@ -38,7 +41,7 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
       fail(call, rows[i]);
     }
   }
-  compress(s.in.x, 0, valid, x, SPECIES + 3);
+  compress(s.in.x, 0, valid, x, SPECIES + 4);
   return true;
 }
 
@@ -63,6 +66,7 @@ INLINE void refill(Solver<R, Method> &s, const Request &call, unsigned lanes) {
     expand(&s.T, taken, s.in.x + SPECIES, first, 1);
     expand(&s.reactor.p, taken, s.in.x + SPECIES + 1, first, 1);
     expand(&s.dt, taken, s.in.x + SPECIES + 2, first, 1);
+    expand(&s.until, taken, s.in.x + SPECIES + 3, first, 1);
     lanes &= ~taken;
   }
   const Mask<R> fresh = lanes_of<R>(wanted & ~lanes);

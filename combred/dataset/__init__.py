@@ -1,4 +1,0 @@
-"""Dataset: the HDF5 file of labelled states; its schema, writer and reader.
-
-`combred.sampling` writes it; training and validation read it with `table.open_states`.
-"""

@@ -1,0 +1,104 @@
+"""Export of a surrogate for a CFD code: one TorchScript file, and the card that describes it.
+
+Takes a `Surrogate` and its card; gives `surrogate.pt`, which needs only LibTorch. It contains
+weights, transforms, thermodynamics, closure and the card.
+"""
+
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from combred.files.records import strict, write_bytes, write_json
+from combred.files.torch_archive import damage_in
+from combred.surrogates.files.card import require_card_of
+from combred.surrogates.model.surrogate import Surrogate
+
+ARCHIVE = b"PK"  # the first bytes of a zip file
+TAKES = (
+    "combred.export.load_torchscript reads the surrogate.pt of a run; combred.load reads "
+    "stageN.safetensors, and combred.native.load a library"
+)
+
+
+def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.ndarray) -> dict:
+    """Write surrogate.pt and, beside it, its card (`files.card`); compare the written
+    model with the surrogate.
+
+    `states` (n, 2 + n_species): the states for the comparison, in batches of 0, 1 and n, over the
+    geometric mean of the shortest and the longest dt of the training. Returns
+    the `largest_difference` of the two, and the `bytes` of the file. Raises RuntimeError if they
+    differ by more than 1e-6, ValueError for the card of another surrogate; nothing is then written.
+    """
+    require_card_of(surrogate, card)
+    path, card = Path(path), strict(card)
+    surrogate = surrogate.cpu().eval().requires_grad_(False)
+    buffer = io.BytesIO()  # so that a full disk raises OSError, which is reported
+    torch.jit.save(
+        torch.jit.script(surrogate), buffer, _extra_files={"card.json": json.dumps(card)}
+    )
+    buffer.seek(0)
+    loaded, stored = load_torchscript(buffer)
+    rows = torch.as_tensor(states, dtype=torch.float64)
+    # The middle of the range.
+    dt = torch.full((len(rows),), math.sqrt(math.prod(surrogate.dt_range)), dtype=torch.float64)
+    difference = largest_difference(surrogate, loaded, rows, dt)
+    if not difference <= 1e-6 or stored != card:
+        raise RuntimeError(f"the exported {path} does not agree with the surrogate: {difference}")
+    write_bytes(path, buffer.getvalue())
+    write_json(path.with_suffix(".json"), card)
+    return {"largest_difference": difference, "bytes": path.stat().st_size}
+
+
+def largest_difference(one: Surrogate, other: Any, state: torch.Tensor, dt: torch.Tensor) -> float:
+    """Largest relative difference between a surrogate and a loaded one in `forward` and `source`,
+    on batches of 0, 1 and all of `state` (n, 2 + n_species) with the time steps dt (n,) [s]; 1 if
+    `trust` differs, NaN if a result is not finite. Trust is not compared where the error estimate
+    is within 1 % of its limit, 1, since rounding decides there."""
+    differences = [torch.zeros(())]
+    for n in {0, 1, len(state)}:
+        rows = state[:n], dt[:n]
+        clear = (one.next_state_and_error(*rows)[1] - 1.0).abs() > 0.01
+        unlike = one.trust(*rows) != other.trust(*rows)
+        differences.append((unlike & clear).any().float())
+        for call in ("forward", "source"):
+            a = getattr(one, call)(*rows).double()
+            b = getattr(other, call)(*rows).double()
+            if n:
+                scale = a.abs().amax(0).clamp(min=1e-300)
+                differences.append(((a - b).abs() / scale).max().float())
+    return float(torch.stack(differences).max())
+
+
+def load_torchscript(file: Path | str | io.BytesIO) -> tuple[torch.jit.ScriptModule, dict]:
+    """An exported surrogate and the card inside its file. Raises FileNotFoundError if there is no
+    file, ValueError if it is damaged, for torch.jit.load alone computes with wrong weights, or if
+    it is another kind of file."""
+    name, source = "the file", file
+    if not isinstance(source, io.BytesIO):
+        name = str(file)
+        if not Path(name).is_file():  # reading a pipe may never end
+            raise FileNotFoundError(f"there is no file {name}. {TAKES}")
+        source = io.BytesIO(Path(name).read_bytes())
+    if not source.getvalue().startswith(ARCHIVE):
+        raise ValueError(f"{name} is no archive of torch. {TAKES}")
+    damage = damage_in(source)
+    if damage is not None:
+        raise ValueError(
+            f"{name} is damaged ({damage}): copy it again, or export it again with `python -m "
+            "combred.pipeline only=export`"
+        )
+    source.seek(0)
+    extra = {"card.json": ""}
+    try:
+        module = torch.jit.load(source, map_location="cpu", _extra_files=extra)
+        card = json.loads(extra["card.json"])
+    except (RuntimeError, ValueError) as error:  # without a card it is no JSON
+        raise ValueError(f"{name} is an archive of torch without surrogate. {TAKES}") from error
+    if not isinstance(card, dict):
+        raise ValueError(f"{name} has a card that is no table of keys. {TAKES}")
+    return module.eval(), card

@@ -1,0 +1,73 @@
+"""Small premixed flames: their states conserve elements, hold radicals in heated fresh gas, and are
+those of flames each by itself."""
+
+import cantera as ct
+import numpy as np
+import pytest
+
+from combred.chemistry.transport import has_transport
+from combred.experiments.diffusion import Diffusion
+from combred.experiments.flow import flames as module
+from combred.experiments.flow.flames import CELLS, Cells, flames
+
+RADICAL = "H"
+N = 4  # flames
+
+
+@pytest.fixture
+def made(streams_of, mechanism):
+    """States of some flames at 300 K, and their fresh gas."""
+    streams = streams_of(mechanism, phi=[1.0, 1.0], p=[ct.one_atm, ct.one_atm])
+    streams.temperature = lambda limits, n: np.full(n, 300.0)
+    return flames(streams, N * module.ROWS, Cells(mechanism))[0]
+
+
+def test_the_states_lie_between_fresh_and_burnt_gas(made, mechanism, streams_of):
+    assert len(made) <= N * module.CHOSEN * (module.STEPS - module.FIRST)
+    T = made[:, 0]
+    gas = mechanism.solution()
+    gas.set_equivalence_ratio(1.0, streams_of(mechanism).settings.fuel, "O2:1, N2:3.76")
+    gas.TP = 300.0, ct.one_atm
+    gas.equilibrate("HP")
+    # Differential diffusion: hydrogen makes gas hotter than at equilibrium.
+    assert 300.0 + module.HEATED < T.min() < 800.0 and 1500.0 < T.max() < gas.T + 300.0
+    assert made[:, 1] == pytest.approx(np.full(len(made), ct.one_atm), rel=1e-12)
+    assert made[:, 2:].min() >= 0.0 and np.allclose(made[:, 2:].sum(1), 1.0, atol=1e-12)
+
+
+def test_radicals_diffuse_into_gas_that_is_too_cold_to_make_them(made, mechanism):
+    cold = made[made[:, 0] < 900.0]
+    assert len(cold) > 5
+    gas, equilibrium = mechanism.solution(), []
+    for T, p, *Y in cold:
+        gas.TPY = T, p, Y
+        gas.equilibrate("TP")
+        equilibrium.append(gas[RADICAL].Y[0])
+    assert np.median(cold[:, 2 + mechanism.index(RADICAL)]) > 1e3 * np.median(equilibrium)
+
+
+def test_each_flame_diffuses_as_by_itself_at_its_pressure(streams_of, mechanism):
+    """And holds the elements of its cells in sum: the ends are closed."""
+    streams, cells = streams_of(mechanism), Cells(mechanism)
+    fresh_T, p, Y = np.linspace(300.0, 900.0, N), np.geomspace(3e4, 6e6, N), streams.premixed(N)
+    cells.start(streams, (fresh_T, Y), streams.equilibrium(fresh_T, p, Y))
+    ratio, time = np.geomspace(0.1, 1.0, N), 1e-5
+    T, Y = (part.reshape(N, CELLS, -1) for part in cells.diffused(ratio))
+    old_T, old_Y = cells.T.reshape(N, CELLS), cells.Y.reshape(N, CELLS, -1)
+    for i in range(N):
+        alone = Diffusion(mechanism, p[i], 1.0)
+        alone.cell_mass = np.sqrt(cells.inertia[i] * p[i] / ct.one_atm * time)
+        h = alone.enthalpy(old_T[i], old_Y[i])
+        expected_T, expected_Y, _ = alone.step(old_T[i], old_Y[i], h, ratio[i] * time)
+        moved = np.abs(expected_T - old_T[i]).max()
+        assert moved > 1.0  # K; the number of RKL2 stages differs
+        assert T[i, :, 0] == pytest.approx(expected_T, abs=0.02 * moved)
+        assert Y[i] == pytest.approx(expected_Y, abs=0.02 * np.abs(expected_Y - old_Y[i]).max())
+        elements = mechanism.elements @ (Y[i] - old_Y[i]).mean(0)
+        assert np.abs(elements).max() < 1e-9  # undershoots, clipped
+
+
+def test_mechanisms_without_transport_data_have_no_flames(mechanism, kinds):
+    assert has_transport(mechanism) and not has_transport(kinds)
+    with pytest.raises(ValueError, match="no transport data"):
+        Cells(kinds)

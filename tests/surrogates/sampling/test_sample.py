@@ -1,0 +1,153 @@
+"""Sampling: the planned rows, and a run that is interrupted or has failures."""
+
+from dataclasses import replace
+
+import h5py
+import numpy as np
+import pytest
+
+from combred.chemistry.reactor import IntegrationError
+from combred.processes.workers import Processes
+from combred.surrogates.dataset.schema import SAMPLERS, UNITS
+from combred.surrogates.dataset.table import open_states
+from combred.surrogates.sampling.plan import plan_trajectories
+from combred.surrogates.sampling.premixed.states import PremixedStates
+from combred.surrogates.sampling.sample import sample, states_of
+
+
+@pytest.fixture(scope="module")
+def three(sampling_settings):
+    """Settings of three ignitions of 30 rows each."""
+    return replace(sampling_settings, states=90, ignitions=3)
+
+
+def columns(file) -> dict[str, np.ndarray]:
+    with h5py.File(file, "r") as stored:
+        return {name: stored[name][...] for name in [*UNITS, "failed"]}
+
+
+# -- the file --------------------------------------------------------------------------------------
+
+
+def test_the_file_holds_the_planned_rows(sampled, table, sampling_settings):
+    _, record = sampled
+    plan = plan_trajectories(sampling_settings, seed=0)
+    assert record["rows"] + record["failed_rows"] == sum(t.rows for t in plan)
+    assert record["lost_trajectories"] == []
+    assert table.rows == record["rows"] == sum(record["rows_per_sampler"].values())
+    assert set(np.unique(table.sources)) == {t.index for t in plan}
+    for name, count in record["rows_per_sampler"].items():
+        assert (table.samplers == SAMPLERS.index(name)).sum() == count
+
+
+# -- interrupted runs, failures --------------------------------------------------------------------
+
+
+def test_a_block_does_not_depend_on_what_was_sampled_before(drm19, sampling_settings):
+    plan = plan_trajectories(sampling_settings, seed=0)
+    used, fresh = (states_of(drm19, sampling_settings, 0) for _ in range(2))
+    used.block(plan[0])
+    first, second = used.block(plan[1]).columns(), fresh.block(plan[1]).columns()
+    for name in UNITS:
+        assert np.array_equal(first[name], second[name])
+
+
+def test_every_trajectory_has_its_own_random_numbers(drm19, sampling_settings):
+    first = plan_trajectories(sampling_settings, seed=0)[0]
+    states, others = (states_of(drm19, sampling_settings, seed) for seed in (0, 1))
+    twin, block = states.block(replace(first, index=1)), states.block(first)
+    perturbed = block.sampler == 1
+    assert not np.isin(twin.p[perturbed], block.p[perturbed]).any()
+    assert not np.isin(others.block(first).p[perturbed], block.p[perturbed]).any()
+
+
+def test_an_interrupted_sampling_is_resumed_to_the_same_file(
+    tmp_path, drm19, sampling_settings, sampled, in_this_process
+):
+    file = tmp_path / "states.h5"
+    arguments = (file, drm19, sampling_settings, 0)
+    seen = []
+
+    def interrupt_after_three(finished, total):
+        seen.append((finished, total))
+        if len(seen) == 4:  # the first call has the rows of the start
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sample(*arguments, Processes(1, interrupt_after_three))
+    assert not file.exists()
+    damaged, *_ = tmp_path.glob("states.*.partial/*")
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    rows = np.count_nonzero(columns(sampled[0])["source"] == int(damaged.name))
+    resumed = []
+    record = sample(*arguments, Processes(1, lambda *done: resumed.append(done)))
+    # No finished block is computed again but the damaged one.
+    assert resumed[0] == (seen[-1][0] - rows, seen[-1][1])
+    assert resumed[-1] == (seen[0][1], seen[0][1])
+    assert record == sampled[1]
+    uninterrupted, stored = columns(sampled[0]), columns(file)
+    for name in stored:
+        assert np.array_equal(stored[name], uninterrupted[name]), name
+
+
+def test_an_interrupted_sampling_is_not_resumed_with_other_settings(
+    tmp_path, drm19, three, in_this_process
+):
+    seen = []
+
+    def interrupt(finished, total):
+        seen.append(finished)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sample(tmp_path / "states.h5", drm19, three, 0, Processes(1, interrupt))
+    sample(tmp_path / "states.h5", drm19, three, 1, Processes(1, lambda *a: seen.append(a[0])))
+    assert seen[1] > 0 and seen[2] == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["states.h5"]
+
+
+def test_failed_trajectories_and_rows_are_counted_and_stored_apart(
+    tmp_path, drm19, three, in_this_process, monkeypatch
+):
+    original = PremixedStates.block
+
+    def unlucky(self, trajectory):
+        """Fails at trajectory 1, and at two labels of trajectory 2."""
+        if trajectory.index == 1:
+            raise IntegrationError("no luck")
+        block = original(self, trajectory)
+        if trajectory.index == 2:
+            block.T_next[[0, 5]], block.Y_next[[0, 5]] = np.nan, np.nan
+        return block
+
+    monkeypatch.setattr(PremixedStates, "block", unlucky)
+    file = tmp_path / "states.h5"
+    record = sample(file, drm19, three, 0, Processes())
+    lost = plan_trajectories(three, seed=0)[1]
+    assert record["lost_trajectories"] == [f"ignition T={lost.T:.0f} K phi={lost.phi:.2f}: no luck"]
+    assert record["failed_rows"] == lost.rows + 2
+    table = open_states(file, drm19)
+    assert 1 not in table.sources
+    assert (table.sources == 2).sum() == lost.rows - 2
+    failed = columns(file)["failed"]
+    assert failed.shape == (lost.rows + 2, 2 + drm19.n_species)
+    assert (failed[: lost.rows, 0] == lost.T).all() and (failed[: lost.rows, 1] == lost.p).all()
+    list(table.chunks())  # raises where a row is not finite
+
+
+def test_a_failed_trajectory_is_tried_again(tmp_path, drm19, three, in_this_process, monkeypatch):
+    original, tried = PremixedStates.block, []
+
+    def fails_once(self, trajectory):
+        tried.append(trajectory.index)
+        if len(tried) == 1:
+            raise IntegrationError("once")
+        return original(self, trajectory)
+
+    monkeypatch.setattr(PremixedStates, "block", fails_once)
+    file = tmp_path / "states.h5"
+    record = sample(file, drm19, three, 0, Processes())
+    assert tried == [0, 0, 1, 2]
+    assert record["lost_trajectories"] == [] and record["failed_rows"] == 0
+    assert record["rows"] == sum(t.rows for t in plan_trajectories(three, seed=0))

@@ -1,6 +1,8 @@
 """Cells or particles that transport and chemistry advance in turn, with any `Advance`."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,3 +72,42 @@ class Cells:
         if outcome in (STEADY, UNSTEADY):
             self.transport(0.5 * dt)
         return outcome
+
+
+@dataclass(frozen=True)
+class MarchedFlame:
+    """A marched flame: its last profile, its history, and its outcome.
+
+    x (n,) [m]: centres of the cells of `profile`; t (steps,) [s]; outcome: one of the constants of
+    this module.
+    """
+
+    profile: Any
+    x: np.ndarray
+    t: np.ndarray
+    outcome: str
+
+    @property
+    def case(self) -> Any:
+        """The parameters of the flame."""
+        return self.profile.case
+
+    @property
+    def T(self) -> np.ndarray:
+        """T (n,) [K] of the last profile."""
+        return self.profile.T
+
+    @property
+    def Y(self) -> np.ndarray:
+        """Y (n, n_species) of the last profile."""
+        return self.profile.Y
+
+    @property
+    def steady(self) -> bool:
+        """Whether it has become steady."""
+        return self.outcome == STEADY
+
+    @property
+    def burns(self) -> bool:
+        """Whether it burns, steady or not."""
+        return self.outcome in (STEADY, UNSTEADY)

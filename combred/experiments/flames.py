@@ -11,14 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 from combred.chemistry.stepper import Advance
-from combred.experiments.cells import STEADY
-from combred.experiments.counterflow.flame import CounterflowFlame
+from combred.experiments.cells import STEADY, MarchedFlame
 from combred.experiments.experiment import ALONE, Experiment, OnProgress, State, silent
-from combred.experiments.premixed.flame import Flame
 from combred.native.solver.library import PRECISE, Solver
 from combred.processes.workers import Processes
 
-FlameRun = TypeVar("FlameRun", bound=Flame | CounterflowFlame)
+FlameRun = TypeVar("FlameRun", bound=MarchedFlame)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from combred.chemistry.mechanism import Mechanism
 from combred.native.identity import HAS_NETWORK, Identity, write_identity
-from combred.native.solver.generator import generate as generate_solver
+from combred.native.solver.generator import files_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Extension:
 def library_files(mechanism: Mechanism, extension: Extension | None = None) -> dict[str, str]:
     """The C++ files of a library: name -> text. Raises ValueError as
     `combred.native.solver.generate`."""
-    files = generate_solver(mechanism)
+    files = dict(files_of(mechanism))
     if extension is not None:
         files |= extension.files
         files["identity.hpp"] = HAS_NETWORK + write_identity(mechanism, extension.identity)

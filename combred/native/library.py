@@ -77,7 +77,8 @@ class Library:
         self._own = threading.local()
         self._calls = calls = open_library(self.path)
         (
-            self._advance, self._rates, self._jacobian, self._time_scale, self._workspace_size,
+            self._advance, self._time_to, self._rates, self._jacobian, self._time_scale,
+            self._workspace_size,
         ) = of_level(calls, self.path, level)  # fmt: skip
         n_species = calls.combred_n_species()
         self.n: int = 2 + n_species
@@ -100,12 +101,21 @@ class Library:
         self._calls.combred_multiply(ctypes.c_void_p(factors.ctypes.data))
 
     def integrate_in_place(
-        self, states: Rows, dt: Real, tolerance: float, max_steps: int = 0, volume: bool = False
+        self,
+        states: Rows,
+        dt: Real,
+        tolerance: float,
+        max_steps: int = 0,
+        volume: bool = False,
+        until: tuple[Rows, Rows] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Advance contiguous states (n, 2 + n_species), [T, p, Y], in place, by dt [s], a float or
-        (n,): the error ratio of each (n,), and the number of steps tried (n,), int64. Raises
-        ValueError for other shapes, for a dt or a tolerance that is not positive and finite, and
-        for a negative max_steps."""
+        (n,): the error ratio of each (n,), and the number of steps tried (n,), int64.
+
+        until: T (n,) [K], and room for times (n,) [s]: a state ends after the step in which it
+        passes this T, and its time is when it does, or infinite. Raises ValueError for other
+        shapes, for a dt or a tolerance that is not positive and finite, and for a negative
+        max_steps."""
         require_columns(states.shape, self.n)
         if states.dtype != np.float64 or not states.flags.c_contiguous:
             raise ValueError("states are contiguous rows of float64: give numpy.array(x, float)")
@@ -115,7 +125,7 @@ class Library:
         steps = steps_of(dt, n)
         error, tried = np.empty(n), np.empty(n, dtype=np.int64)
         options = Options(require_tolerance(tolerance), max_steps, int(volume))
-        workspace = self._workspace()
+        workspace, function = self._workspace(), self._time_to if until else self._advance
         if n > FIRST_ROWS:
             like = options.tolerance, volume, float(np.log10(steps.max())) // 1.0
             pace = self._own.paces.setdefault(like, [])
@@ -124,8 +134,9 @@ class Library:
         try:
             for first, size in ((0, n),) if n <= FIRST_ROWS else _blocks(error, pace):
                 report = Report(errors + 8 * first, counts + 8 * first, 0)
-                status = self._advance(
-                    size, rows + 8 * self.n * first, dts + 8 * first, 1, ctypes.byref(options),
+                status = function(
+                    size, rows + 8 * self.n * first, dts + 8 * first, 1,
+                    *(x.ctypes.data + 8 * first for x in until or ()), ctypes.byref(options),
                     ctypes.byref(report), *workspace,
                 )  # fmt: skip
                 if status != NOT_ADVANCED:

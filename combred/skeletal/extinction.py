@@ -6,27 +6,27 @@ residence time tau,
 
     (Y_in - Y) / tau + w(T, p, Y) = 0,    sum_k Y_k h_k(T) = h_in,
 
-with w the rates of production dY/dt. T is prescribed, and Y and tau are unknown: tau has its
-minimum, the extinction, where the upper branch of the S-curve turns.
+with w the rates of production dY/dt. T is prescribed, and Y and tau are unknown: both branches of
+the S-curve are then one curve tau(T), and its minimum is the extinction.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import cantera as ct
 import numpy as np
 
+from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.thermo import Thermo
 from combred.native.solver.library import Integrator
 from combred.skeletal.cases import Gas, Ranges, named, states
 from combred.skeletal.skeleton import Skeleton
 
 BELOW = 10.0  # K, of the first point of the branch, below equilibrium
-STEP = 20.0  # K, between points of the branch
-NEWTON, CLOSE = 25, 1e-9  # iterations at most; change of Y and of ln tau at the end
+STEP = 20.0  # K, between points of the branch, until tau rises again
+NEWTON, CLOSE = 25, 1e-6  # iterations at most; change of Y and of ln tau in the last of them
 FIRST_TAU, MIXED = 1e-2, 0.01  # s; the first guess: burnt gas with this share of the inflow
-ABOVE = 40.0  # K, above the extinction of the detailed mechanism: where a skeleton's branch begins
-FARTHEST = 100  # points of a branch
+TURNS, FARTHEST, TURNED = 12, 40.0, 1.0  # steps to the minimum; K, a step at most, and the last
 COLDEST = 1000.0  # K
 
 
@@ -41,48 +41,50 @@ class Inflow:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A steady state of a reactor: T [K], tau [s], Y (n_species,)."""
+    """A steady state of a reactor: T [K], tau [s], Y (n_species,); slope: d ln tau / dT [1/K]."""
 
     T: float
     tau: float
     Y: np.ndarray
+    slope: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Reactor:
-    """A reactor of the detailed mechanism: its inflow, a point above its extinction, and this."""
+    """A reactor of the detailed mechanism: its inflow and its extinction; curvature: d^2 ln tau /
+    dT^2 [1/K^2] there."""
 
     of: Inflow
-    begin: Point
     end: Point
+    curvature: float
 
 
 class Branch:
-    """The upper branch of one reactor with one solver.
+    """The steady states of one reactor with one solver, as a function of T."""
 
-    enthalpies: of the species [J/kg] at T [K], (n_species,).
-    """
-
-    def __init__(self, solver: Integrator, enthalpies: Callable[[float], np.ndarray], of: Inflow):
-        self.solver, self.enthalpies, self.of = solver, enthalpies, of
-        self.h_in = float(of.Y @ enthalpies(of.T))
+    def __init__(self, solver: Integrator, thermo: Thermo, of: Inflow):
+        self.solver, self.thermo, self.of = solver, thermo, of
+        self.h_in = float(thermo.enthalpy(np.array([of.T]), of.Y[None])[0])
 
     def solve(self, T: float, guess: Point) -> Point | None:
         """The steady state at T [K] by Newton's method from a guess; None where there is none."""
-        Y, log_tau, h, n = guess.Y.copy(), np.log(guess.tau), self.enthalpies(T), len(guess.Y)
-        matrix, right = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
+        Y, log_tau, n, at = guess.Y.copy(), np.log(guess.tau), len(guess.Y), np.array([T])
+        h = self.thermo.species_enthalpy(at)[0]
+        matrix, right = np.zeros((n + 1, n + 1)), np.zeros((n + 1, 2))
         scale = 1.0 / max(abs(h).max(), 1.0)
         for _ in range(NEWTON):
             tau = np.exp(log_tau)
-            rates = self.solver.rates(np.array([T]), self.of.p, Y[None])[0][0]
-            right[:n] = self.of.Y - Y + tau * rates
-            right[n] = scale * (self.h_in - Y @ h)
-            jacobian = self.solver.jacobian(T, self.of.p, Y)[1:, 1:]
-            matrix[:n, :n] = np.eye(n) - tau * jacobian
+            rates = self.solver.rates(at, self.of.p, Y[None])[0][0]
+            jacobian = self.solver.jacobian(T, self.of.p, Y)[1:]
+            right[:n, 0] = self.of.Y - Y + tau * rates
+            right[n, 0] = scale * (self.h_in - Y @ h)
+            right[:n, 1] = tau * jacobian[:, 0]
+            right[n, 1] = -scale * float(self.thermo.heat_capacity(at, Y[None])[0])
+            matrix[:n, :n] = np.eye(n) - tau * jacobian[:, 1:]
             matrix[:n, n] = -tau * rates
             matrix[n, :n] = scale * h
             try:
-                change = np.linalg.solve(matrix, right)
+                change, by_T = np.linalg.solve(matrix, right).T
             except np.linalg.LinAlgError:
                 return None
             change *= min(1.0, 2.0 / max(abs(change[n]), 1e-300))
@@ -90,26 +92,26 @@ class Branch:
             if not (np.isfinite(log_tau) and np.isfinite(Y).all() and 0.5 < Y.sum() < 1.5):
                 return None
             if np.abs(change).max() < CLOSE:
-                return Point(T, float(np.exp(log_tau)), Y)
+                return Point(T, float(np.exp(log_tau)), Y, float(by_T[n]))
         return None
 
-    def follow(self, start: Point, step: float) -> Point | None:
-        """The extinction: from a point down in steps [K] to the least residence time, by a parabola
-        ln tau (T) through the three points about it; None where the branch ends before it."""
-        points = [start]
-        for _ in range(FARTHEST):
-            found = self.solve(points[-1].T - step, points[-1])
+    def turn(self, start: Point, curvature: float) -> tuple[Point, float] | None:
+        """The extinction, where d ln tau / dT is 0, and the curvature there, by secants from a
+        point near it and its curvature; None where there is none."""
+        now, step = start, -start.slope / curvature
+        for _ in range(TURNS):
+            step = float(np.clip(step, -FARTHEST, FARTHEST))
+            if abs(step) < TURNED:
+                tau = now.tau * float(np.exp(0.5 * step * now.slope))
+                return Point(now.T + step, tau, now.Y), curvature
+            found = self.solve(now.T + step, now)
             if found is None or found.T < COLDEST:
                 return None
-            points.append(found)
-            if found.tau > points[-2].tau:
-                break
-        if len(points) < 3 or points[-1].tau <= points[-2].tau:
-            return None
-        last = points[-3:]
-        a, b, c = np.polyfit([one.T - last[1].T for one in last], np.log([o.tau for o in last]), 2)
-        top = -b / (2.0 * a)
-        return Point(last[1].T + top, float(np.exp(c + b * top + a * top**2)), last[1].Y)
+            curvature = (found.slope - now.slope) / step
+            now, step = found, -found.slope / curvature
+            if curvature <= 0.0:  # far above the minimum, or beyond it
+                step = -np.copysign(STEP, now.slope)
+        return None
 
 
 class Extinctions:
@@ -127,51 +129,39 @@ class Extinctions:
         gases: list[Gas],
         of: Ranges,
     ):
-        self.chemistry = chemistry
-        self.gas = mechanism.solution(transport=False)
-        self.weights = mechanism.molecular_weights
-        solver = chemistry(np.ones(n_reactions))
-        found = [
-            self._detailed(Branch(solver, self.enthalpies, Inflow(float(T), float(p), Y)))
-            for T, p, Y in zip(*states(mechanism, of, gases), strict=True)
-        ]
+        self.chemistry, self.thermo = chemistry, Thermo(mechanism)
+        solver, given = chemistry(np.ones(n_reactions)), states(mechanism, of, gases)
+        burnt = equilibrium(mechanism.solution(transport=False), *given)
+        found = []
+        for T, p, Y, hot, products in zip(*given, *burnt, strict=True):
+            branch = Branch(solver, self.thermo, Inflow(float(T), float(p), Y))
+            found.append(_detailed(branch, float(hot), products) if np.isfinite(hot) else None)
         self.reactors = [reactor for reactor in found if reactor is not None]
         words = [named(g) for g, one in zip(gases, found, strict=True) if one is not None]
         self.cases = [f"{word}, {what}" for what in ("residence time", "T") for word in words]
-
-    def _detailed(self, branch: Branch) -> Reactor | None:
-        """A reactor with the extinction of the detailed mechanism, followed down from equilibrium,
-        and then again from the point at which a skeleton begins."""
-        of = branch.of
-        self.gas.TPY = of.T, of.p, of.Y
-        try:
-            self.gas.equilibrate("HP")
-        except ct.CanteraError:
-            return None
-        burnt, T = self.gas.Y.copy(), self.gas.T - BELOW
-        start = branch.solve(T, Point(T, FIRST_TAU, burnt + MIXED * (of.Y - burnt)))
-        found = start and branch.follow(start, STEP)
-        begin = found and branch.solve(found.T + ABOVE, found)
-        again = begin and branch.follow(begin, STEP)
-        return Reactor(of, begin, again) if begin and again else None
-
-    def enthalpies(self, T: float) -> np.ndarray:
-        """Enthalpies (n_species,) [J/kg] of the species at T [K]."""
-        self.gas.TP = T, ct.one_atm
-        return self.gas.standard_enthalpies_RT * (ct.gas_constant * T) / self.weights
 
     def errors(self, skeleton: Skeleton) -> np.ndarray:
         """Relative errors (n,) of the residence times at extinction, then of the temperatures;
         infinite where a skeleton does not burn near the extinction of the detailed mechanism."""
         solver, pairs = self.chemistry(skeleton.multipliers), []
         for reactor in self.reactors:
-            branch = Branch(solver, self.enthalpies, reactor.of)
-            Y = reactor.begin.Y * skeleton.species
-            guess = Point(reactor.begin.T, reactor.begin.tau, Y / Y.sum())
-            start = branch.solve(guess.T, guess)
-            found = start and branch.follow(start, STEP)
-            if found is None:
-                pairs.append((np.inf, np.inf))
-            else:
-                pairs.append((found.tau / reactor.end.tau, found.T / reactor.end.T))
+            branch, end = Branch(solver, self.thermo, reactor.of), reactor.end
+            Y = end.Y * skeleton.species
+            start = branch.solve(end.T, Point(end.T, end.tau, Y / Y.sum()))
+            found = start and branch.turn(start, reactor.curvature)
+            ratios = (found[0].tau / end.tau, found[0].T / end.T) if found else (np.inf, np.inf)
+            pairs.append(ratios)
         return np.array(pairs).reshape(-1, 2).T.ravel() - 1.0
+
+
+def _detailed(branch: Branch, hot: float, burnt: np.ndarray) -> Reactor | None:
+    """A reactor with the extinction of the detailed mechanism, whose curve is followed down from
+    below equilibrium, hot [K] and burnt (n_species,), until tau rises."""
+    guess = Point(hot - BELOW, FIRST_TAU, burnt + MIXED * (branch.of.Y - burnt))
+    now, before = branch.solve(guess.T, guess), None
+    while now and now.slope > 0.0 and now.T > COLDEST:
+        now, before = branch.solve(now.T - STEP, now), now
+    if not now or not before:
+        return None
+    found = branch.turn(now, (before.slope - now.slope) / STEP)
+    return Reactor(branch.of, *found) if found else None

@@ -6,28 +6,33 @@ the same error of discretisation. Adjoint sensitivities of the detailed flames t
 how a removal changes the speed.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import IntegrationError
-from combred.experiments.premixed.cantera_flame import solve_free_flame
-from combred.skeletal.cases import Gas, Ranges, states
-from combred.skeletal.phases import Phases
-from combred.skeletal.skeleton import ReactionNetwork, Skeleton
+from combred.chemistry.transport import solution_with_transport
+from combred.experiments.premixed.cantera_flame import WIDTH
+from combred.skeletal.cases import Gas, named
+from combred.skeletal.phases import phase_of
+from combred.skeletal.skeleton import Skeleton
 
 STEADY = 1e-5, 1e-10  # relative and absolute tolerance of Cantera's flames
-GRID = {"ratio": 4, "slope": 0.1, "curve": 0.2}
+FIRST = {"ratio": 10, "slope": 0.8, "curve": 0.8}  # of a flame that starts from nothing
+JUDGED = {"ratio": 4, "slope": 0.2, "curve": 0.4}  # grids of the flames of a search
+HELD_OUT = {"ratio": 4, "slope": 0.1, "curve": 0.2}
+THINNER = 0.75  # power of p with which flames are thinner
+FLAT, WIDENED = 0.01, 3  # largest gradient at the ends of the domain, relative to that inside, and
+# how often a domain is doubled until they are below
+FIXED = 0.5  # of the rise of T: where the flame is held
 
 
 @dataclass(frozen=True, eq=False)
 class DetailedFlame:
     """A flame of the detailed mechanism: unburnt T [K], p [Pa], Y (n_species,); grid (n,) [m];
     profiles of T [K], velocity [m/s] (n,), and Y (n_species, n); sensitivities (n_reactions,): d ln
-    speed / d ln k."""
+    speed / d ln k, 0 where they were not asked for."""
 
     T: float
     p: float
@@ -38,43 +43,124 @@ class DetailedFlame:
     profile_Y: np.ndarray
     sensitivities: np.ndarray
 
+    def start(self, gas: ct.Solution, grid: np.ndarray, kept: np.ndarray) -> ct.FreeFlame:
+        """A flame of the gas, which is unburnt and has the species `kept` (n_species,) bool, on a
+        grid [m], with these profiles, stretched to it."""
+        flame = ct.FreeFlame(gas, grid=grid)
+        flame.transport_model = "mixture-averaged"
+        flame.set_initial_guess(locs=np.array([0.0, 0.3, 0.5, 1.0]))
+        place = ((self.grid - self.grid[0]) / (self.grid[-1] - self.grid[0])).tolist()
+        profiles = {"T": self.profile_T, "velocity": self.velocity}
+        profiles |= dict(zip(gas.species_names, self.profile_Y[kept], strict=True))
+        for name, values in profiles.items():
+            flame.flame.set_profile(name, place, values.tolist())
+        flame.flame.set_steady_tolerances(default=STEADY)
+        low, high = self.profile_T[[0, -1]]
+        flame.fixed_temperature = low + FIXED * (high - low)
+        return flame
 
-def detailed_flame(mechanism: Mechanism, T: float, p: float, Y: np.ndarray) -> DetailedFlame | None:
-    """The flame of the unburnt state T [K], p [Pa], Y (n_species,); None where Cantera finds none.
-    Raises ValueError without transport data."""
+
+def detailed_flame(
+    mechanism: Mechanism,
+    unburnt: tuple[float, float, np.ndarray],
+    near: DetailedFlame | None,
+    criteria: dict,
+    sensitive: bool,
+) -> DetailedFlame | None:
+    """The flame of the unburnt state T [K], p [Pa], Y (n_species,), refined by Cantera's criteria;
+    None where Cantera finds none. It starts from a flame `near` it, if there is one.
+
+    sensitive: with its sensitivities. Raises ValueError without transport data.
+    """
+    gas = solution_with_transport(mechanism)
     try:
-        flame = solve_free_flame(mechanism, T, p, Y, (GRID,))
-    except IntegrationError:
+        flame = None if near is None else _continued(gas, unburnt, near, criteria)
+    except ct.CanteraError:
+        flame = None
+    try:
+        flame = flame or _first(gas, unburnt, criteria)
+        for _ in range(WIDENED):
+            if _is_flat(flame):
+                break
+            flame = _continued(gas, unburnt, _kept(unburnt, flame), criteria, 2.0)
+        sensitivities = flame.get_flame_speed_reaction_sensitivities() if sensitive else None
+    except ct.CanteraError:
         return None
-    return DetailedFlame(
-        T, p, Y, flame.grid, flame.T, flame.velocity, flame.Y,
-        flame.get_flame_speed_reaction_sensitivities(),
-    )  # fmt: skip
+    return _kept(unburnt, flame, sensitivities)
 
 
-class FlameSolver:
-    """What a process solves flames of skeletons with."""
+def _first(gas: ct.Solution, unburnt: tuple, criteria: dict) -> ct.FreeFlame:
+    """A flame from Cantera's own guess. Without `auto`, which solves it on domains that double, it
+    takes half the time."""
+    gas.TPY = unburnt
+    flame = ct.FreeFlame(gas, width=WIDTH * (ct.one_atm / unburnt[1]) ** THINNER)
+    try:
+        for one in (FIRST, criteria):
+            flame.set_refine_criteria(**one)
+            flame.solve(0)
+    except ct.CanteraError:
+        gas.TPY = unburnt
+        flame = ct.FreeFlame(gas, width=flame.grid[-1])
+        flame.set_refine_criteria(**criteria)
+        flame.solve(0, auto=True)
+    return flame
 
-    def __init__(self, mechanism: Mechanism, detailed: list[DetailedFlame], peaks: tuple[str, ...]):
-        self.network, self.phases = ReactionNetwork.of(mechanism), Phases(mechanism.solution())
+
+def _continued(
+    gas: ct.Solution, unburnt: tuple, near: DetailedFlame, criteria: dict, wider: float = 1.0
+) -> ct.FreeFlame:
+    """The flame from one of another mixture, pressure or width of the domain."""
+    gas.TPY = unburnt
+    scale = wider * (near.p / unburnt[1]) ** THINNER
+    flame = near.start(gas, near.grid * scale, np.ones(gas.n_species, bool))
+    flame.set_refine_criteria(**criteria)
+    flame.solve(0)
+    return flame
+
+
+def _is_flat(flame: ct.FreeFlame) -> bool:
+    """Whether T does not change at the ends of the domain."""
+    slopes = np.abs(np.diff(flame.T) / np.diff(flame.grid))
+    return bool(max(slopes[0], slopes[-1]) < FLAT * slopes.max())
+
+
+def _kept(
+    unburnt: tuple, flame: ct.FreeFlame, sensitivities: np.ndarray | None = None
+) -> DetailedFlame:
+    found = np.zeros(flame.gas.n_reactions) if sensitivities is None else sensitivities
+    T, p, Y = unburnt
+    return DetailedFlame(T, p, Y, flame.grid, flame.T, flame.velocity, flame.Y, found)
+
+
+class Flame:
+    """Judges skeletons by one flame. detailed: the flame of the detailed mechanism, of the case
+    `gas`; peaks: species whose largest mole fractions are judged; whole: the skeleton of which
+    nothing is removed. cases: of each error, in words."""
+
+    name = "flame"
+
+    def __init__(self, detailed: DetailedFlame, gas: Gas, peaks: tuple[str, ...], whole: Skeleton):
         self.detailed, self.peaks = detailed, peaks
+        judged = ["speed", "largest T", *(f"peak of {name}" for name in peaks)]
+        self.cases = [f"{named(gas)}, {what}" for what in judged]
+        self.reference = self.results(whole)  # with the tolerances of skeletons
 
-    def results(self, skeleton: Skeleton, of: DetailedFlame) -> np.ndarray:
+    def first_order(self, skeleton: Skeleton) -> float:
+        """The relative change of the speed to first order in the rate constants."""
+        return float(self.detailed.sensitivities @ (skeleton.multipliers - 1.0))
+
+    def errors(self, skeleton: Skeleton) -> np.ndarray:
+        """Relative errors (n,) of the speed, the largest T and the peaks; infinite where there is
+        no flame."""
+        errors = self.results(skeleton) / self.reference - 1.0
+        return np.where(np.isfinite(errors), errors, np.inf)
+
+    def results(self, skeleton: Skeleton) -> np.ndarray:
         """Speed [m/s], largest T [K] and peaks of the skeleton's flame; NaN where there is none."""
-        left, names = np.flatnonzero(skeleton.species), self.network.mechanism.species_names
-        gas = self.phases.of(skeleton)
+        of, gas = self.detailed, phase_of(skeleton)
         try:
-            gas.TPY = of.T, of.p, of.Y[left]
-            flame = ct.FreeFlame(gas, grid=of.grid)
-            flame.transport_model = "mixture-averaged"
-            place = ((of.grid - of.grid[0]) / (of.grid[-1] - of.grid[0])).tolist()
-            flame.set_initial_guess(locs=np.array([0.0, 0.3, 0.5, 1.0]))
-            for name, values in (("T", of.profile_T), ("velocity", of.velocity)):
-                flame.flame.set_profile(name, place, values.tolist())
-            for k in left:
-                flame.flame.set_profile(names[k], place, of.profile_Y[k].tolist())
-            flame.flame.set_steady_tolerances(default=STEADY)
-            flame.fixed_temperature = 0.5 * (of.profile_T[0] + of.profile_T[-1])
+            gas.TPY = of.T, of.p, of.Y[skeleton.species]
+            flame = of.start(gas, of.grid, skeleton.species)
             flame.solve(0, refine_grid=False)
         except (ct.CanteraError, IndexError):  # the latter where nothing burns at equilibrium
             return np.full(2 + len(self.peaks), np.nan)
@@ -83,54 +169,20 @@ class FlameSolver:
         return np.array([flame.velocity[0], flame.T.max(), *peaks])
 
 
-Task = tuple[np.ndarray, np.ndarray, np.ndarray | None, int]
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """How flames are solved: Cantera's refine criteria, whether with sensitivities, and the species
+    whose peaks are judged."""
+
+    criteria: dict
+    sensitive: bool
+    peaks: tuple[str, ...]
 
 
-def solve_task(own: FlameSolver, task: Task) -> np.ndarray:
-    """The results of a flame by its number, for species, listed and factors of a skeleton."""
-    species, listed, factors, i = task
-    return own.results(Skeleton(own.network, species, listed, factors), own.detailed[i])
-
-
-class Flames:
-    """Judges skeletons by their flames. detailed: flames of the detailed mechanism; words: the case
-    of each; peaks: species whose largest mole fractions are judged; ask(work, tasks): the results
-    of processes that have a `FlameSolver`."""
-
-    name = "flame"
-
-    def __init__(
-        self,
-        detailed: list[DetailedFlame],
-        words: list[str],
-        peaks: tuple[str, ...],
-        whole: Skeleton,
-        ask: Callable[[Callable, list], list[np.ndarray]],
-    ):
-        self.detailed, self.ask = detailed, ask
-        self.reference = self._results(whole)  # with the tolerances of skeletons
-        judged = ["speed", "largest T", *(f"peak of {name}" for name in peaks)]
-        self.cases = [f"{word}, {what}" for word in words for what in judged]
-
-    def first_order(self, skeleton: Skeleton) -> np.ndarray:
-        """Relative changes of the speeds (n_flames,) to first order in the rate constants."""
-        change = skeleton.multipliers - 1.0
-        return np.array([flame.sensitivities @ change for flame in self.detailed])
-
-    def errors(self, skeleton: Skeleton) -> np.ndarray:
-        """Relative errors (n,) of the speeds, largest temperatures and peaks of all flames;
-        infinite where there is no flame."""
-        pairs = zip(self._results(skeleton), self.reference, strict=True)
-        errors = np.concatenate([found / known - 1.0 for found, known in pairs])
-        return np.where(np.isfinite(errors), errors, np.inf)
-
-    def _results(self, skeleton: Skeleton) -> list[np.ndarray]:
-        """What is judged of each flame, NaN where there is none."""
-        parts = skeleton.species, skeleton.listed, skeleton.factors
-        return self.ask(solve_task, [(*parts, i) for i in range(len(self.detailed))])
-
-
-def flame_tasks(mechanism: Mechanism, gases: list[Gas], of: Ranges) -> list[tuple]:
-    """The arguments of `detailed_flame` for each gas."""
-    rows = zip(*states(mechanism, of, gases), strict=True)
-    return [(mechanism, float(T), float(p), Y) for T, p, Y in rows]
+def flame_of(
+    whole: Skeleton, gas: Gas, unburnt: tuple, near: DetailedFlame | None, how: Solved
+) -> Flame | None:
+    """The judge of a case and its unburnt state, as of `detailed_flame`; None without a flame."""
+    mechanism = whole.network.mechanism
+    detailed = detailed_flame(mechanism, unburnt, near, how.criteria, how.sensitive)
+    return Flame(detailed, gas, how.peaks, whole) if detailed else None

@@ -9,11 +9,12 @@ second call with the same inputs goes on after the last step that is there.
 import os
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import cantera as ct
 import numpy as np
 
 import combred
@@ -24,19 +25,21 @@ from combred.config.fields import require
 from combred.experiments.ignition.rollout import coldest_ignition
 from combred.files.records import read_begun, strict, write_bytes, write_record
 from combred.native.solver.library import Solver
+from combred.native.solver.multipliers import MultipliedSolver
 from combred.processes.machine import machine
-from combred.processes.workers import Processes
+from combred.processes.workers import Processes, open_pool
 from combred.skeletal import cases
-from combred.skeletal.cases import ATM, Cases, Ranges, named
-from combred.skeletal.delays import Delays
+from combred.skeletal.cases import ATM, Cases, Ranges, states
+from combred.skeletal.delays import TOLERANCE, Delays
 from combred.skeletal.extinction import Extinctions
-from combred.skeletal.flames import Flames, FlameSolver, detailed_flame, flame_tasks
-from combred.skeletal.search import Judge, Search, Step
+from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved, flame_of
+from combred.skeletal.judging import Judge, opened
+from combred.skeletal.search import Search, Step
 from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 from combred.skeletal.writing import mechanism_of, require_same_rates
 
 RECORD = "reduce.json"
-LEAST = 1e-5  # limit of the errors: those of the judges themselves are below it
+LEAST = 1e-3  # limit of the errors: those of the judges themselves are a fifth of it
 END = 10.0  # the path ends where an error is this multiple of the limit
 HOTTEST = 2000.0  # K, of ignitions
 TIMED, TRIES, TIMED_DT = 2048, 3, 1e-6  # states, and how often they are advanced, over s
@@ -99,20 +102,17 @@ def reduce_mechanism(
     folder.mkdir(parents=True, exist_ok=True)
     on_progress(0, mechanism.n_species, "references")
     network, processes = ReactionNetwork.of(mechanism), Processes(workers or _cores())
-    with ExitStack() as stack:
-        judges = make_judges(
-            stack, processes, network, solver, (ranges, cases.judged(ranges)), peaks
-        )
-        search = Search(*judges, wanted.error, frozenset(np.flatnonzero(stay).tolist()))
+    how = Solved(JUDGED, True, peaks)
+    judges = make_judges(processes, network, (ranges, cases.judged(ranges)), how)
+    with opened(processes, network, judges) as panel:
+        search = Search(panel, wanted.error, frozenset(np.flatnonzero(stay).tolist()))
         steps = walk(search, network, record, folder / RECORD, wanted, on_progress)
         chosen = choose(search, steps, wanted, on_progress)
-        on_progress(mechanism.n_species, mechanism.n_species, "held-out cases")
-        of = ranges, cases.held_out(ranges)
-        cheap, flames = make_judges(stack, processes, network, solver, of, peaks)
-        errors = {
-            judge.name: dict(zip(judge.cases, judge.errors(chosen.skeleton).tolist(), strict=True))
-            for judge in (*cheap, *([flames] if flames else []))
-        }
+    on_progress(mechanism.n_species, mechanism.n_species, "held-out cases")
+    near = next((flame.detailed for flame in panel.flames), None)
+    how, of = Solved(HELD_OUT, False, peaks), (ranges, cases.held_out(ranges))
+    with opened(processes, network, make_judges(processes, network, of, how, near)) as panel:
+        errors = panel.by_case(chosen.skeleton)
     write_result(folder, record, chosen, errors)
     return record
 
@@ -142,30 +142,32 @@ def begun(file: Path, mechanism: Mechanism, ranges: Ranges, wanted: Wanted) -> d
 
 
 def make_judges(
-    stack: ExitStack,
     processes: Processes,
     network: ReactionNetwork,
-    solver: Solver,
     of: tuple[Ranges, Cases],
-    peaks: tuple[str, ...],
-) -> tuple[list[Judge], Flames | None]:
-    """The judges of cases: cheap ones, and flames, whose processes end with the stack; None for a
-    mechanism without transport data, or where Cantera finds no flame."""
+    how: Solved,
+    near: DetailedFlame | None = None,
+) -> list[Judge]:
+    """The judges of cases: delays, extinction, and flames, which start from one `near` them, or
+    from the first of them; no flames for a mechanism without transport data."""
     mechanism, n, (ranges, todo) = network.mechanism, len(network.reactions), of
-    given = mechanism, solver.with_multipliers, n
-    cheap: list[Judge] = [Delays(*given, todo.ignitions, ranges)]
-    extinctions = Extinctions(*given, todo.reactors, ranges)
-    cheap += [extinctions] if extinctions.cases else []
-    if lacking(mechanism.solution()):
-        return cheap, None
-    found = processes.results(detailed_flame, flame_tasks(mechanism, todo.flames, ranges))
-    pairs = zip(todo.flames, found, strict=True)
-    words = [named(gas) for gas, flame in pairs if flame is not None]
-    detailed = [flame for flame in found if flame is not None]
-    if not detailed:
-        return cheap, None
-    ask = stack.enter_context(processes.asked(FlameSolver, (mechanism, detailed, peaks)))
-    return cheap, Flames(detailed, words, peaks, network.whole(), ask)
+    given = mechanism, partial(MultipliedSolver, mechanism, tolerance=TOLERANCE), n
+    gases = [] if lacking(mechanism.solution()) else todo.flames
+    unburnt = zip(*states(mechanism, ranges, gases), strict=True)
+    tasks = [
+        (network.whole(), gas, (float(T), float(p), Y))
+        for gas, (T, p, Y) in zip(gases, unburnt, strict=True)
+    ]
+    with open_pool(processes.workers, ct.suppress_thermo_warnings) as pool:
+        first = [pool.submit(flame_of, *task, near, how) for task in tasks[:1]]
+        judges: list[Judge] = [Delays(*given, todo.ignitions, ranges)]
+        extinctions = Extinctions(*given, todo.reactors, ranges)
+        judges += [extinctions] if extinctions.cases else []
+        found = [one.result() for one in first]
+        near = near or next((flame.detailed for flame in found if flame), None)
+        rest = [pool.submit(flame_of, *task, near, how) for task in tasks[1:]]
+        found += [one.result() for one in rest]
+    return judges + [flame for flame in found if flame]
 
 
 def walk(
@@ -195,8 +197,6 @@ def walk(
         left = step.skeleton.n_species
         on_progress(size - left, size, f"{left} species, largest error {100 * step.error:.2g} %")
 
-    if len(steps) == 1:
-        keep(search.useless(steps[0].skeleton))
     end = np.inf if wanted.species else END * wanted.error
     for step in search.path(steps[-1], end, wanted.species):
         keep(step)

@@ -1,40 +1,22 @@
 """The search for a small skeleton: greedy removal of species, swaps, then removal of reactions.
 
-Takes judges and a limit; gives the path: every skeleton on it, with the largest error of each
-judge. The cheap judges (delays, extinction) see every candidate. Flames are solved for the best of
-them, in the order of the cheap errors and of the first-order change of the flame speeds.
+Takes a panel of judges and a limit; gives the path: every skeleton on it, with the largest error of
+each judge. The cheap judges (delays, extinction) see every candidate. Flames are solved for the
+best of them, in the order of the cheap errors and of the first-order change of the flame speeds.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
-from combred.skeletal.flames import Flames
+from combred.skeletal.judging import Panel, worst
 from combred.skeletal.skeleton import Skeleton
 
-NOTHING = 0.01  # of the limit: species that change less are removed together
-TOGETHER = 0.1  # of the limit: what these may change
+TOGETHER = 0.1  # of the limit: what species may change that are removed together
 LOOKED_AT = 16  # candidates of a round, the best of the round before
 FINALISTS = 5  # candidates of a round whose flames are solved at most
 BACK = 12  # removed species that may come back, the last first
-
-
-class Judge(Protocol):
-    """Judges skeletons on its cases."""
-
-    name: str
-    cases: list[str]
-
-    def errors(self, skeleton: Skeleton) -> np.ndarray:
-        """Relative errors (n_cases,), infinite where a skeleton fails."""
-        ...
-
-
-def worst(errors: np.ndarray) -> float:
-    """The largest magnitude; infinite where one is no number."""
-    return float(np.where(np.isfinite(errors), np.abs(errors), np.inf).max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,44 +36,59 @@ class Step:
 
 @dataclass(eq=False)
 class Search:
-    """cheap: judges of every candidate; flames: those of the best, None for a mechanism without
-    transport data; limit: of each relative error; kept: indices of species that stay."""
+    """panel: judges; limit: of each relative error; kept: indices of species that stay."""
 
-    cheap: list[Judge]
-    flames: Flames | None
+    panel: Panel
     limit: float
     kept: frozenset[int]
     score: dict[int, float] = field(default_factory=dict, init=False)
 
     def judge(self, skeleton: Skeleton, removed: list[int]) -> Step:
         """A skeleton, from which these species were removed last, as a step."""
-        judges = [*self.cheap, *([self.flames] if self.flames else [])]
-        errors = {judge.name: worst(judge.errors(skeleton)) for judge in judges}
+        judges = self.panel.judges
+        found = self.panel.errors([(i, skeleton) for i in range(len(judges))])
+        errors = dict.fromkeys((judge.name for judge in judges), 0.0)
+        for judge, one in zip(judges, found, strict=True):
+            errors[judge.name] = max(errors[judge.name], worst(one))
         names = skeleton.network.mechanism.species_names
         return Step(skeleton, [names[k] for k in removed], errors)
 
-    def estimate(self, skeleton: Skeleton) -> float:
-        """The largest error of the cheap judges, and of the flame speeds to first order."""
-        errors = [worst(judge.errors(skeleton)) for judge in self.cheap]
-        if self.flames:
-            errors.append(worst(self.flames.first_order(skeleton)))
-        return max(errors)
+    def estimates(self, skeletons: list[Skeleton]) -> list[float]:
+        """The largest errors of the cheap judges, and of the flame speeds to first order."""
+        cheap = self.panel.cheap
+        found = iter(self.panel.errors([(i, one) for one in skeletons for i in cheap]))
+        return [
+            max(
+                *(worst(next(found)) for _ in cheap),
+                *(abs(flame.first_order(one)) for flame in self.panel.flames),
+                0.0,
+            )
+            for one in skeletons
+        ]
 
     def removable(self, skeleton: Skeleton) -> list[int]:
         """The species of a skeleton that may leave."""
         return [int(k) for k in np.flatnonzero(skeleton.species) if k not in self.kept]
 
-    def useless(self, skeleton: Skeleton) -> Step:
-        """The step that removes all species that change nothing, together."""
-        rest = self.removable(skeleton)
-        self.score = {k: self.estimate(skeleton.without(k)) for k in rest}
-        order = sorted(rest, key=self.score.__getitem__)
-        small = [k for k in order if self.score[k] < NOTHING * self.limit]
-        step = self.judge(skeleton.without(*small), small)
-        while small and step.error > TOGETHER * self.limit:
-            small = small[: len(small) // 2]
+    def order(self, skeleton: Skeleton, candidates: list[int]) -> list[int]:
+        """Candidates for removal by their estimates, which are kept, the best first."""
+        found = self.estimates([skeleton.without(k) for k in candidates])
+        self.score |= dict(zip(candidates, found, strict=True))
+        return sorted(candidates, key=self.score.__getitem__)
+
+    def together(self, skeleton: Skeleton) -> Step | None:
+        """The step that removes at once all species which change little; None where there are not
+        two of them."""
+        limit, (spent,) = TOGETHER * self.limit, self.estimates([skeleton])
+        order = self.order(skeleton, self.removable(skeleton))
+        costs = np.cumsum([max(self.score[k] - spent, 0.0) for k in order])
+        small = order[: int((spent + costs <= limit).sum())]
+        while len(small) > 1:
             step = self.judge(skeleton.without(*small), small)
-        return step
+            if step.error <= limit:
+                return step
+            small = small[: len(small) // 2]
+        return None
 
     def next(self, skeleton: Skeleton, stays: int | None = None) -> Step | None:
         """The step that removes the species which costs least, but for the one that `stays`; None
@@ -99,10 +96,8 @@ class Search:
         rest = [k for k in self.removable(skeleton) if k != stays]
         if all(k in self.score for k in rest):
             rest = sorted(rest, key=self.score.__getitem__)[:LOOKED_AT]
-        for k in rest:
-            self.score[k] = self.estimate(skeleton.without(k))
         best: Step | None = None
-        for k in sorted(rest, key=self.score.__getitem__)[: FINALISTS if self.flames else 1]:
+        for k in self.order(skeleton, rest)[: FINALISTS if self.panel.flames else 1]:
             if not np.isfinite(self.score[k]) or best and best.error <= self.score[k]:
                 break
             found = self.judge(skeleton.without(k), [k])
@@ -114,7 +109,9 @@ class Search:
         """The steps that follow one, until the largest error is above `end`, or no more than
         `fewest` species are left."""
         while step.error <= end and step.skeleton.n_species > fewest:
-            found = self.next(step.skeleton)
+            # After a step that removed one species, there are not two that change little.
+            found = self.together(step.skeleton) if len(step.removed) != 1 else None
+            found = found or self.next(step.skeleton)
             if found is None:
                 return
             step = found
@@ -136,23 +133,24 @@ class Search:
         """The step without the reactions that matter least, as many as leave the largest error
         within the limit, or as it is where it is larger."""
         rows, limit = np.flatnonzero(step.skeleton.reactions), max(self.limit, step.error)
-        before = [judge.errors(step.skeleton) for judge in self.cheap]
-        effects = []
-        for i in rows.tolist():
-            candidate = step.skeleton.without_reactions(i)
-            effect = [
-                worst(judge.errors(candidate) - known)
-                for judge, known in zip(self.cheap, before, strict=True)
-            ]
-            if self.flames:
-                effect += [abs(float(f.sensitivities[i])) for f in self.flames.detailed]
-            effects.append(max(effect))
+        cheap, flames = self.panel.cheap, self.panel.flames
+        candidates = [step.skeleton, *(step.skeleton.without_reactions(i) for i in rows.tolist())]
+        found = self.panel.errors([(i, one) for one in candidates for i in cheap])
+        before, *after = (found[i : i + len(cheap)] for i in range(0, len(found), len(cheap)))
+        effects = [
+            max(
+                *(worst(new - old) for new, old in zip(one, before, strict=True)),
+                *(abs(float(flame.detailed.sensitivities[i])) for flame in flames),
+                0.0,
+            )
+            for i, one in zip(rows, after, strict=True)
+        ]
         order, low, high, best = rows[np.argsort(effects)], 0, len(rows), step
         while high - low > 1:
             middle = (low + high) // 2
-            found = self.judge(step.skeleton.without_reactions(order[:middle]), [])
-            if found.error <= limit:
-                low, best = middle, found
+            step = self.judge(best.skeleton.without_reactions(order[:middle]), [])
+            if step.error <= limit:
+                low, best = middle, step
             else:
                 high = middle
         return best

@@ -1,10 +1,8 @@
 """Stamps of results: what changes a digest, what does not, and what is measured again."""
 
-import json
-
 import pytest
 
-from benchmarks import flames, kept
+from benchmarks import kept
 
 CVODE, SOLVER = ("flames", ()), ("flames", ("h2o2.yaml",))
 NETWORK, FLOW = ("flames", ("drm19-38k",)), ("taylor_green", (kept.COUPLING, "h2o2.yaml"))
@@ -66,51 +64,8 @@ def test_a_changed_network_and_one_that_is_gone_are_not_current():
         assert not kept.is_current({kept.KEY: stamped[kept.KEY] | {name: value}})
 
 
-def test_libraries_compiled_before_count_by_their_bytes(tmp_path):
-    found = []
-    for content in (b"one", b"two"):
-        (tmp_path / "libsolver.so").write_bytes(content)
-        found.append(kept.code_of("flames", [str(tmp_path / "libsolver.so")]))
-    assert found[0] != found[1]
-
-
 def test_every_script_that_writes_results_stamps_them():
     texts = {path.name: path.read_text() for path in (kept.ROOT / "benchmarks").glob("*.py")}
     writing = {name: text for name, text in texts.items() if "\nRESULTS = " in text}
     assert len(writing) > 10
     assert [name for name, text in writing.items() if "stamp(__file__" not in text] == []
-
-
-def test_results_of_other_code_are_measured_again_and_others_are_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(flames, "RESULTS", tmp_path / "flames.json")
-    burnt = []
-
-    def burn(profile, *_):
-        burnt.append(profile)
-        return type("Flame", (), {"profile": profile}), {"speed": 0.39}
-
-    monkeypatch.setattr(flames, "burn", burn)
-    monkeypatch.setattr(flames, "begin", lambda _, cells: cells)
-    monkeypatch.setattr(flames, "regrid", lambda _, cells: cells)
-    flames.run_grid(["57", "80"])
-    flames.run_grid(["57", "80"])
-    assert burnt == [57, 80]
-    stored = json.loads(flames.RESULTS.read_text())
-    stored["grid"]["57"][kept.KEY]["digest"] = "other code"
-    del stored["grid"]["80"][kept.KEY]
-    flames.RESULTS.write_text(json.dumps(stored))
-    flames.run_grid(["57", "80"])
-    assert burnt == [57, 80, 57, 80]
-
-
-def test_parts_are_found_with_and_without_stamps():
-    made = kept.stamp("flames.py")
-    results = {"machine": "M", "rows": [{"model": "a"} | made, {"model": "b"}], "none": {}}
-    results["models"] = {
-        "phi 1": {"a": {"speed": 1.0} | made, "b": {"speed": 1.0}},
-        "old": {"a": {}},
-    }
-    found = {name: kept.is_current(part) for name, part in kept.parts(results)}
-    expected = {"rows/a": True, "rows/b": False, "models/phi 1/a": True}
-    assert found == expected | {"models/phi 1/b": False, "models/old": False}
-    assert list(kept.parts(results | made)) == [("", results | made)]

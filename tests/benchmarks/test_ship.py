@@ -1,15 +1,12 @@
 """Shipping a network of a run: its file, its card, its checksum; only as it was validated."""
 
 import hashlib
-import json
-import shutil
 from dataclasses import asdict
 
 import pytest
 
 from benchmarks import ship as module
-from benchmarks.kept import stamp
-from benchmarks.ship import FOLDER, main, ship, tell_times
+from benchmarks.ship import main, ship
 from combred.config.command import resolve
 from combred.files.records import digest, write_json
 from combred.surrogates.files.card import read_card
@@ -73,21 +70,3 @@ def test_the_command_ships_what_was_validated_and_renews_the_checksums(
     with pytest.raises(ValueError, match="has not been validated"):
         ship(run, 1, "other", tmp_path / "models")
     assert not (tmp_path / "models").exists()
-
-
-def test_times_are_told_by_the_cards(tmp_path):
-    models, results = tmp_path / "models", tmp_path / "ignition_work.json"
-    models.mkdir()
-    for name in ("drm19-full", "drm19-11k"):
-        shutil.copy(FOLDER / f"{name}.json", models)
-    rows = [{"tolerance": 0.1, "seconds": 4e-7}, {"tolerance": 0.01, "seconds": 5e-7}]
-    measured = {"machine": "M", "dt": {"1e-06": {"drm19-11k": rows}}}
-    results.write_text(json.dumps(measured))
-    with pytest.raises(ValueError, match="other code than is there"):
-        tell_times(results, models)
-    results.write_text(json.dumps(measured | stamp("ignition_work.py", "drm19-11k")))
-    assert tell_times(results, models) == ["drm19-11k: 0.50 us a state"]
-    card = read_card(models / "drm19-11k.json")
-    assert card["time"] == {"seconds": 5e-7, "machine": "M"}
-    assert card["network"] == read_card(FOLDER / "drm19-11k.json")["network"]
-    assert "time" not in read_card(models / "drm19-full.json")

@@ -1,13 +1,11 @@
 """The solvers in C++ against Cantera: rates, orders, errors, and what is missing."""
 
 import importlib.util
-import subprocess
 
 import cantera as ct
 import numpy as np
 import pytest
 
-from benchmarks import work_precision
 from benchmarks.solvers import build as building
 from benchmarks.solvers.library import CVODE, METHODS, Chemistry, Implicit
 from combred.chemistry import reactor
@@ -84,23 +82,6 @@ def test_implicit_methods_converge_to_cvode_and_a_state_that_is_none_fails_alone
 
 
 @needs_rates
-def test_rosenbrock34_has_order_4(h2o2, states):
-    # Equal steps: each is a call, of a tolerance that accepts it at once.
-    state, dt, found = states[7:8], 1e-6, []
-    T, p, Y = state[:, 0], state[:, 1], state[:, 2:]
-    exact, _ = reactor.CVODE(h2o2, 1e-13, 1e-22).advance(T, p, Y, dt)
-    counts = 8, 16, 32
-    for count in counts:
-        solver, now = Implicit(h2o2, "rosenbrock34", 1e3, 1.0), (T, Y)
-        for _ in range(count):
-            now = solver.advance(now[0], p, now[1], dt / count)
-            assert (solver.counts.steps, solver.counts.rejected) == (1, 0)
-        found.append(abs(now[0][0] - exact[0]))
-    order = -np.polyfit(np.log(counts), np.log(found), 1)[0]
-    assert 3.5 < order < 4.3
-
-
-@needs_rates
 @needs_sundials
 @pytest.mark.parametrize("tuned", [False, True])
 def test_cvode_with_generated_rates_is_cvode(tuned, h2o2, states):
@@ -108,24 +89,3 @@ def test_cvode_with_generated_rates_is_cvode(tuned, h2o2, states):
     assert error_of(tight, h2o2, states, 1e-5) < 1e-3
     assert 1e-3 < error_of(loose, h2o2, states, 1e-5) < 20.0
     assert loose.counts.steps < tight.counts.steps and tight.counts.failed == 0
-
-
-def test_without_pyrometheus_or_sundials_the_message_has_the_command(h2o2, monkeypatch):
-    monkeypatch.setattr(building.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(building.MissingError, match="pip install pyrometheus"):
-        building.build(h2o2, "implicit")
-    failed = subprocess.CompletedProcess([], 1, "", "cvode.h: No such file")
-    monkeypatch.setattr(building.subprocess, "run", lambda *given, **options: failed)
-    with pytest.raises(building.MissingError, match="apt install libsundials-dev"):
-        building._require_sundials(["g++"])
-
-
-def test_work_precision_measures_against_the_exact_solution(h2o2, states, monkeypatch):
-    exact = work_precision.States.of(states, 1e-6, h2o2)
-    assert set(exact.errors(exact.T, exact.Y).values()) == {0.0}
-    warmer = exact.errors(exact.T + 0.1 * (np.abs(exact.T - states[:, 0]) + 1.0), exact.Y)
-    assert warmer["rms"] == pytest.approx(0.1) and warmer["rms_Y"] == 0.0
-    monkeypatch.setitem(work_precision.RTOL, "CVODE", (1e-2, 1e-6))
-    loose, tight = work_precision.measure("CVODE", h2o2, exact)
-    assert tight["rms"] < 0.1 * loose["rms"] and tight["rms_Y"] < loose["rms_Y"]
-    assert tight["tolerance"] < loose["tolerance"] and 0.0 < loose["seconds"] < 0.1

@@ -96,8 +96,6 @@ def test_settings_and_tolerances_named_in_the_text_are_those_of_the_code(page):
 
 # -- tables ----------------------------------------------------------------------------------------
 
-MEASURED = sorted(set(tables.TABLES) - {"settings", "profiles", "models"})
-
 
 @pytest.fixture(scope="module")
 def printed() -> dict[str, str]:
@@ -136,20 +134,6 @@ def test_a_measured_number_stands_in_its_table(printed):
     assert row in printed["ignitions"]
     found["delay_errors"][0] = None
     assert tables.results.not_ignited(found) == 1
-
-
-def test_a_model_that_does_not_ship_has_no_row(printed, monkeypatch):
-    cards = {name: card for name, card in combred.models().items() if name != "drm19-11k"}
-    monkeypatch.setattr(combred, "models", lambda: cards, raising=False)
-    named = [name for name, text in printed.items() if re.search(r"`(drm19-)?11k`", text)]
-    assert len(named) > 8
-    assert not [n for n in named if re.search(r"`(drm19-)?11k`", tables.TABLES[n]())]
-
-
-@pytest.mark.parametrize("name", MEASURED)
-def test_a_missing_file_gives_a_sentence_and_no_table(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(tables.results, "RESULTS", tmp_path)
-    assert tables.TABLES[name]() == tables.results.MISSING
 
 
 def test_numbers_of_other_code_are_named_below_the_tables_that_show_them(tmp_path, monkeypatch):

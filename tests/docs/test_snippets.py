@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from compiled_program import ONE_STATE, quick_compiler
 
-from combred.native import builder
-from combred.native.solver import library, matrix
+from combred.native import builder, extension
+from combred.native.solver import generator, library, matrix
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -21,7 +21,8 @@ def quick(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(builder, "PIECES", {"all": 15})
         patch.setattr(matrix, "LARGE", 2)
-        patch.setattr(library, "files_of", library.generate)  # not the text of before
+        for module in (library, extension):
+            patch.setattr(module, "files_of", generator.generate)  # not the text of before
         patch.setenv("CXX", quick_compiler(folder, "-O0", ONE_STATE))
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield

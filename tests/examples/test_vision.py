@@ -1,9 +1,6 @@
 """The image networks of examples/vision, their readers and training, against published numbers."""
 
-import gzip
 import json
-import struct
-import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -23,7 +20,7 @@ from examples.vision import (
     tables,
     training,
 )
-from examples.vision.images import Images, load_digits, load_images
+from examples.vision.images import Images, load_images
 from examples.vision.networks import (
     VGG16,
     LeNet,
@@ -33,7 +30,7 @@ from examples.vision.networks import (
     WideResNet,
     initialize_condensing,
 )
-from examples.vision.training import FitSettings, accuracy, augment, fit, learning_rate, outputs
+from examples.vision.training import FitSettings, accuracy, fit, learning_rate
 
 # -- networks ------------------------------------------------------------------------------------
 
@@ -108,12 +105,6 @@ def test_narrow_networks_trace_and_answer(name):
     assert torch.equal(shortcut(x)[:, :16], x[:, :, ::2, ::2]) and not shortcut(x)[:, 16:].any()
 
 
-@pytest.mark.parametrize("build", [ResNet, PreactivationResNet, WideResNet])
-def test_impossible_depths_are_refused(build):
-    with pytest.raises(ValueError, match="depth=57 is not"):
-        build(57)
-
-
 def test_the_condensing_initialisation_has_the_scatter_of_equation_20():
     network = MobileNetV2()
     initialize_condensing(network, torch.Generator().manual_seed(0))
@@ -150,81 +141,6 @@ def test_cifar10_is_read_and_normalised(tmp_path, subfolder):
     pixel = (written["test_batch.bin"][0][2, 1024 + 32 * 5 + 7] / 255 - green.mean()) / green.std()
     assert float(images.test[2, 1, 5, 7]) == pytest.approx(pixel, abs=1e-5)
     assert images.train_labels[4:8].tolist() == written["data_batch_2.bin"][1].tolist()
-
-
-def test_cifar100_takes_the_fine_label(tmp_path):
-    for name, n in (("train.bin", 6), ("test.bin", 3)):
-        fine = np.arange(n, dtype=np.uint8) + 90
-        rows = np.column_stack([np.full(n, 19, np.uint8), fine, np.zeros((n, 3072), np.uint8)])
-        rows[0, 2:] = 255
-        (tmp_path / name).write_bytes(rows.tobytes())
-    images = load_images("cifar100", tmp_path)
-    assert images.train_labels.tolist() == [90, 91, 92, 93, 94, 95] and images.classes == 100
-
-
-def idx(magic: int, shape: tuple[int, ...], data: bytes) -> bytes:
-    """A gzipped idx file."""
-    return gzip.compress(struct.pack(f">{1 + len(shape)}i", magic, *shape) + data)
-
-
-def write_fashion_mnist(folder, plain: bool) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(1)
-    pixels = rng.integers(0, 256, (5, 28, 28)).astype(np.uint8)
-    labels = rng.integers(0, 10, 5).astype(np.uint8)
-    for kind in ("train", "t10k"):
-        for name, data in (
-            (f"{kind}-images-idx3-ubyte.gz", idx(2051, (5, 28, 28), pixels.tobytes())),
-            (f"{kind}-labels-idx1-ubyte.gz", idx(2049, (5,), labels.tobytes())),
-        ):
-            path = folder / (name.removesuffix(".gz") if plain else name)
-            path.write_bytes(gzip.decompress(data) if plain else data)
-    return pixels, labels
-
-
-@pytest.mark.parametrize("plain", [True, False])
-def test_fashion_mnist_is_read_and_normalised(tmp_path, plain):
-    pixels, labels = write_fashion_mnist(tmp_path, plain)
-    images = load_images("fashion-mnist", tmp_path)
-    assert images.train.shape == images.test.shape == (5, 1, 28, 28)
-    expected = torch.from_numpy(pixels / 127.5 - 1).float()
-    assert torch.allclose(images.test[:, 0], expected, atol=1e-6)
-    assert images.train_labels.tolist() == labels.tolist()
-
-
-def test_missing_and_damaged_files_are_named(tmp_path):
-    with pytest.raises(ValueError, match="'svhn' is none of cifar10"):
-        load_images("svhn", tmp_path)
-    for name, said in (
-        ("cifar10", "data_batch_1.bin: unpack the binary version.*pickles"),
-        ("fashion-mnist", "train-images-idx3-ubyte.*zalandoresearch"),
-    ):
-        with pytest.raises(FileNotFoundError, match=said):
-            load_images(name, tmp_path)
-    write_cifar10(tmp_path), write_fashion_mnist(tmp_path, False)
-    third, images = tmp_path / "data_batch_3.bin", tmp_path / "t10k-images-idx3-ubyte.gz"
-    whole = images.read_bytes()
-    for file, content, said in (
-        (third, third.read_bytes()[:-1], "data_batch_3.bin has 12291 bytes.*damaged"),
-        (third, b"", "data_batch_3.bin has 0 bytes"),
-        (third, bytes([11]) + bytes(3072), "data_batch_3.bin holds label 11"),
-        (images, whole[: len(whole) // 2], "t10k-images.*damaged"),
-        (images, idx(2051, (6, 28, 28), bytes(3920)), r"3936 bytes and promises \(6, 28, 28\)"),
-        (images, idx(2049, (5,), bytes(50)), "begins with 2049 .an idx file: 2051"),
-        (images, idx(2051, (4, 28, 28), bytes(3136)), "4 images and .* 5 labels"),
-    ):
-        file.write_bytes(content)
-        with pytest.raises(ValueError, match=said):
-            load_images("cifar10" if file == third else "fashion-mnist", tmp_path)
-
-
-def test_digits_are_split_without_overlap():
-    pytest.importorskip("sklearn", reason="the digits come with scikit-learn")
-    images = load_digits(16, channels=3)
-    assert images.train.shape == (1297, 3, 16, 16) and images.test.shape == (500, 3, 16, 16)
-    rows = torch.cat([images.train[:, 0], images.test[:, 0]]).flatten(1).numpy()
-    assert len(np.unique(rows, axis=0)) == 1797  # the digits have no duplicates
-    assert torch.equal(load_digits(16).test[:, 0], images.test[:, 1])
-    assert float(images.train.mean()) == pytest.approx(0, abs=1e-4)
 
 
 # -- training ------------------------------------------------------------------------------------
@@ -268,17 +184,6 @@ def test_training_learns_and_a_diverging_one_raises(stripes):
         fit(LeNet(64, 2, (16, 8)), stripes, replace(SETTINGS, lr=1e30))
 
 
-def test_outputs_of_a_layer_leave_the_network_as_it_was(stripes):
-    network = small().train()
-    pooled = outputs(network, stripes.test, "pool", batch=7)
-    assert pooled.shape == (32, 16) and network.training
-    logits = network.classifier(pooled)
-    assert torch.allclose(outputs(network, stripes.test), logits, atol=1e-6)
-    right = (logits.argmax(1) == stripes.test_labels).double().mean()
-    assert accuracy(network, stripes) == float(right)
-    assert not network.pool._forward_hooks
-
-
 def test_a_killed_training_resumes_to_the_same_weights(stripes, tmp_path, monkeypatch):
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
     whole, begun, batches = small(), [], training.batches
@@ -304,20 +209,6 @@ def test_a_killed_training_resumes_to_the_same_weights(stripes, tmp_path, monkey
         fit(small(), stripes, SETTINGS, checkpoint)
 
 
-def test_a_trained_network_is_loaded_the_second_time(stripes, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "RUNS", tmp_path)
-    first = training.trained("small", small, stripes, SETTINGS)
-    monkeypatch.setattr(training, "fit", None)
-    assert same(training.trained("small", small, stripes, SETTINGS), first)
-    assert [path.suffix for path in tmp_path.iterdir()] == [".safetensors"]
-
-
-@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"lr": -1.0}, {"batch": 1}])
-def test_impossible_settings_are_refused(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        replace(SETTINGS, **wrong)
-
-
 def test_schedules():
     step, cosine = FitSettings(200, milestones=(100, 150)), FitSettings(182)
     rates = [learning_rate(step, e) for e in (0, 99, 100, 150)]
@@ -330,18 +221,6 @@ def test_schedules():
     assert complexity.rate(complexity.RECIPES["cifar10"], 10, 910) == pytest.approx(0.05)
     rates = [condensation.rate_at(age, 0.01) for age in (0, 100, 200, 399, 400, 1399, 1400, 2400)]
     assert rates == pytest.approx([0.01, 0.005, 0.01, 0.0, 1e-3, 1e-3, 1e-4, 1e-3], abs=1e-6)
-
-
-def test_augmentation_crops_and_mirrors():
-    images = torch.arange(64.0).reshape(1, 1, 8, 8).repeat(200, 1, 1, 1) + 1
-    crops = augment(images, torch.Generator().manual_seed(0))
-    assert crops.shape == images.shape
-    assert len(torch.unique(crops.flatten(1), dim=0)) > 80  # of 2 x 81 there are
-    padded = torch.nn.functional.pad(images[0, 0], (4, 4, 4, 4))
-    segments = [padded[i : i + 8, j : j + 8] for i in range(9) for j in range(9)]
-    segments += [w.flip(1) for w in segments]
-    for crop in crops[:20]:
-        assert any(torch.equal(crop[0], w) for w in segments)
 
 
 # -- the scripts ---------------------------------------------------------------------------------
@@ -367,25 +246,6 @@ def test_stages_of_an_automatic_reduction():
     ]
     rows = [(r["stage"], r["parameters"], r["accuracy"]) for r in condensation.stages(trace)]
     assert rows == [("original", 100, 0.9), ("reduction 1", 90, 0.92), ("final", 40, 0.81)]
-
-
-def test_the_age_of_a_network_is_counted_from_its_last_cut_or_rollback(stripes):
-    train = condensation.Retraining(stripes, SETTINGS)
-    for kind, step, age in (("test", 3, 3), ("cut", 3, 0), ("test", 7, 4), ("rollback", 9, 0)):
-        train.optimizer = "of before"
-        train.follow(event(kind, "layer", 100, 0.5, step))
-        assert train.epoch - train.changed == age
-        assert (train.optimizer is None) == (kind in ("cut", "rollback"))
-
-
-def test_batches_go_on_from_any_step(stripes):
-    settings = replace(SETTINGS, epochs=2)  # 4 steps an epoch
-    whole = list(complexity.endless(stripes, settings, 0))
-    assert len(whole) == 8
-    for step in (3, 4, 6):
-        rest = complexity.endless(stripes, settings, step)
-        for (x, y), (u, v) in zip(whole[step:], rest, strict=True):
-            assert torch.equal(x.cpu(), u.cpu()) and torch.equal(y.cpu(), v.cpu())
 
 
 SCRIPTS = (channel_similarity, complexity, condensation, neuron_merging)
@@ -420,33 +280,6 @@ def tiny(stripes, monkeypatch, tmp_path):
 
 
 ONCE = FitSettings(1, lr=0.05, batch=32)
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_a_run_of_some_tables_leaves_the_results_of_all_of_them(script, monkeypatch, tmp_path):
-    monkeypatch.setattr(tables, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(training, "RUNS", tmp_path / "runs")
-    names = {"1": "one", "2": "two"}
-    for given, data in ((["1"], []), (["2", "1"], ["--data", "images"])):
-        monkeypatch.setattr("sys.argv", ["script", "--table", *given, *data])
-        chosen = tables.arguments(script.__doc__, names)
-        tables.finish("name", chosen, 0.0, {n: [{"row": n}] for n in given})
-    assert json.loads((tmp_path / "runs/name-table-1.json").read_text())["1"] == [{"row": "1"}]
-    assert [p.name for p in (tmp_path / "results").iterdir()] == ["name-published.json"]
-
-
-def test_only_a_missing_scikit_learn_is_told_as_not_installed(monkeypatch, tmp_path):
-    for name in [name for name in sys.modules if name.partition(".")[0] == "sklearn"]:
-        monkeypatch.delitem(sys.modules, name)
-    package = tmp_path / "sklearn" / "__init__.py"
-    package.parent.mkdir()
-    package.write_text("import a_package_that_is_missing")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ModuleNotFoundError, match="a_package_that_is_missing"):
-        load_digits()
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(ModuleNotFoundError, match="not installed: pip install"):
-        load_digits()
 
 
 def test_complexity_runs_and_keeps_its_rows(tiny, monkeypatch, capsys):

@@ -24,8 +24,9 @@ def burnt(seed, n, **changes):
     T, Y, unburnt = rng.random(n), rng.random((n, 10)), rng.random(10)
     profile = Profile(case, 1e-6, unburnt, 2100.0, T, Y, 0.4)
     numbers = {"speed": 0.41, "displacement_speed": 0.42, "thickness": 4e-4}
-    steps = (rng.random(2 * n) for _ in range(3))
-    return Flame(profile, rng.random(n), *steps, **{**numbers, "outcome": cells.STEADY} | changes)
+    t, *steps = (rng.random(2 * n) for _ in range(3))
+    given = profile, rng.random(n), t, changes.pop("outcome", cells.STEADY), *steps
+    return Flame(*given, **numbers | changes)
 
 
 def stirred(seed, steps, outcome=FINISHED, **changes):

@@ -12,7 +12,7 @@ from rate_kinds import random_states
 
 from combred.libraries import LIBRARY, export
 from combred.native import NativeSurrogate, build, builder, generate
-from combred.native.builder import find_compiler
+from combred.native.compilers import compile_command, find_compiler
 from combred.native.library import Library
 from combred.surrogates.files.card import make_card
 from combred.surrogates.model.correction import make_transform
@@ -82,11 +82,17 @@ def card(correcting, mechanism) -> dict:
 
 @pytest.fixture(scope="session")
 def exported(correcting, card, made_once) -> Path:
-    """The folder of an exported surrogate, whose library is for every CPU."""
+    """The folder of an exported surrogate, whose library is for every CPU: the code of a level in
+    one piece, at -O1 for half of the time (-O3: `compiled`)."""
+
+    def quick(compiler: list[str]) -> list[str]:
+        return [word.replace("-O3", "-O1") for word in compile_command(compiler)]
+
     with made_once("exported") as folder:
         if not (folder / LIBRARY).is_file():
-            with pytest.MonkeyPatch.context() as patch:  # the code of a level in one piece
+            with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(builder, "PIECES", {"all": 15})
+                patch.setattr(builder, "compile_command", quick)
                 export(correcting, folder, card, "of a test")
         return folder
 

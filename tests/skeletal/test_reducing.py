@@ -8,6 +8,7 @@ import pytest
 from combred import command, load_mechanism
 from combred.report.skeletal import write_reduction
 from combred.skeletal import reducing
+from combred.skeletal.judging import Panel
 from combred.skeletal.reducing import reduce_mechanism
 from combred.skeletal.search import Search, Step
 
@@ -53,14 +54,18 @@ def test_it_goes_on_after_the_last_step_that_is_there(reduced, tmp_path, monkeyp
     def stop(self, *_):
         raise KeyboardInterrupt
 
+    def first_of_path(*given):
+        yield next(path(*given))
+        stop(*given)
+
+    path = Search.path
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Search, "path", stop)
+        patch.setattr(Search, "path", first_of_path)
         reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
     begun = json.loads((tmp_path / "reduce.json").read_text())
     assert len(begun["path"]) == 1 and "file" not in begun
-    with monkeypatch.context() as patch:
-        patch.setattr(Search, "useless", stop)  # it is there
-        record = reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
+    record = reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
+    assert record["path"][0] == begun["path"][0]  # with its seconds: it was not walked again
     for key in ("species", "reactions", "judged", "held_out", "file"):
         assert record[key] == known[key], key
     monkeypatch.setattr(reducing, "make_judges", stop)
@@ -77,7 +82,7 @@ def test_a_number_of_species_is_that_of_the_path_or_refused(network):
             return step
 
     steps = [Step(network.whole().without(*range(n)), [], {"delay": 0.1 * n}) for n in (0, 1, 3)]
-    search = Free([], None, 0.01, frozenset())
+    search = Free(Panel([], lambda *_: []), 0.01, frozenset())
     for species, expected in ((9, 9), (8, 7), (7, 7)):
         found = reducing.choose(search, steps, reducing.Wanted(species=species), lambda *_: None)
         assert found.skeleton.n_species == expected
@@ -88,7 +93,7 @@ def test_a_number_of_species_is_that_of_the_path_or_refused(network):
 @pytest.mark.parametrize(
     "given, told",
     [
-        ({"error": 0.0}, "error=0.0 is not from 1e-05 to 1"),
+        ({"error": 0.0}, "error=0.0 is not from 0.001 to 1"),
         ({"species": -1}, "species=-1 cannot be negative"),
         ({"workers": -1}, "workers=-1 cannot be negative"),
         ({"keep": ("NO",)}, "h2o2.yaml has no species 'NO'"),

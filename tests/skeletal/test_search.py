@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from combred.skeletal.search import Search, Step, worst
+from combred.skeletal.flames import Flame
+from combred.skeletal.judging import Bench, Panel, worst
+from combred.skeletal.search import Search, Step
 
 
 class Priced:
@@ -24,6 +26,12 @@ class Priced:
         return np.array([price + self.of_reactions * lost.sum()])
 
 
+def panel(network, *judges):
+    """Of judges in this process."""
+    bench = Bench(network, list(judges))
+    return Panel(bench.judges, lambda work, tasks: [work(bench, task) for task in tasks])
+
+
 PRICES = [0.0, 0.0, 3e-3, 5e-3, 1e-4, 2e-2, 1e-6, np.inf, 4e-3, 0.0]
 
 
@@ -34,16 +42,17 @@ def walked(search, step, end, fewest=0):
 def test_species_leave_in_the_order_of_their_price(network):
     """Those that change nothing leave together, those that stay do not leave, and a candidate of
     infinite error ends the path."""
-    search = Search([Priced(PRICES)], None, 0.01, frozenset({0, 9}))
-    first = search.useless(network.whole())
+    search = Search(panel(network, Priced(PRICES)), 0.01, frozenset({0, 9}))
     names = network.mechanism.species_names
-    assert set(first.removed) == {names[1], names[6]} and first.error == pytest.approx(1e-6)
-    steps = walked(search, first, np.inf)
-    assert [step.removed for step in steps[1:]] == [[names[k]] for k in (4, 2, 8, 3, 5)]
+    steps = walked(search, Step(network.whole(), [], {"price": 0.0}), np.inf)[1:]
+    first = steps[0]
+    assert set(first.removed) == {names[1], names[4], names[6]}
+    assert first.error == pytest.approx(1.01e-4)
+    assert [step.removed for step in steps[1:]] == [[names[k]] for k in (2, 8, 3, 5)]
     assert steps[-1].skeleton.names() == [names[k] for k in (0, 7, 9)]
     errors = [step.error for step in steps]
     assert errors == sorted(errors) and errors[-1] == pytest.approx(np.sum(PRICES[2:7]) + 4e-3)
-    assert [len(walked(search, first, end)) for end in (0.0, 5e-3, 0.012)] == [1, 4, 5]
+    assert [len(walked(search, first, end)) for end in (0.0, 5e-3, 0.012)] == [1, 3, 4]
     assert walked(search, first, np.inf, 5)[-1].skeleton.n_species == 5
 
 
@@ -51,7 +60,7 @@ def test_a_swap_finds_what_greedy_removal_cannot(network):
     """Greedy removal takes species 2, which is cheap alone; the pair 3, 4 is cheaper without it."""
     prices = [np.inf, np.inf, 1e-3, 2e-3, 2e-3, *[np.inf] * 5]
     pairs = {frozenset(pair): 0.5 for pair in ((2, 3), (2, 4))} | {frozenset((3, 4)): 5e-3}
-    search = Search([Priced(prices, gone=pairs)], None, 0.01, frozenset())
+    search = Search(panel(network, Priced(prices, gone=pairs)), 0.01, frozenset())
     search.score = dict.fromkeys(range(10), 0.0)
     greedy = search.next(network.whole())
     assert greedy.removed == [network.mechanism.species_names[2]]
@@ -63,17 +72,15 @@ def test_a_swap_finds_what_greedy_removal_cannot(network):
 
 def test_as_many_reactions_leave_as_the_limit_allows(network):
     """Reaction i is worth i 1e-4, and the cheapest leave first: 0 + 1 + ... + 13 = 91."""
-    search = Search([Priced([0.0] * 10, of_reactions=1e-4)], None, 0.0091, frozenset())
+    judge = Priced([0.0] * 10, of_reactions=1e-4)
+    search = Search(panel(network, judge), 0.0091, frozenset())
     found = search.remove_reactions(Step(network.whole(), [], {"price": 0.0}))
     assert np.flatnonzero(~found.skeleton.listed).tolist() == list(range(14))
     assert found.error == pytest.approx(0.0091)
 
 
-class Told:
-    """Flames whose errors are as given, and their first-order estimates, too."""
-
-    name, cases = "flame", ["speed"]
-    detailed = ()
+class Told(Flame):
+    """A flame whose errors are as given, and their first-order estimates, too."""
 
     def __init__(self, true, first):
         self.true, self.first, self.solved = true, first, []
@@ -84,7 +91,7 @@ class Told:
         return np.array([sum(self.true[k] for k in gone)])
 
     def first_order(self, skeleton):
-        return np.array([sum(self.first[k] for k in np.flatnonzero(~skeleton.species))])
+        return sum(self.first[k] for k in np.flatnonzero(~skeleton.species))
 
 
 def test_flames_are_solved_for_the_best_and_decide(network):
@@ -92,7 +99,7 @@ def test_flames_are_solved_for_the_best_and_decide(network):
     species whose estimate is above that are not solved any more."""
     estimates = [1e-4, 2e-4, 3e-4, 4e-3, *[1e-2] * 6]
     flames = Told([0.3, 1e-3, 2e-3, *[0.0] * 7], estimates)
-    search = Search([Priced([0.0] * 10)], flames, 0.01, frozenset())
+    search = Search(panel(network, Priced([0.0] * 10), flames), 0.01, frozenset())
     step = search.next(network.whole())
     assert step.removed == [network.mechanism.species_names[1]]
     assert step.errors == {"price": 0.0, "flame": pytest.approx(1e-3)}

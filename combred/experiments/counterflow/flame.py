@@ -14,7 +14,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.stepper import Advance
 from combred.config.fields import require
-from combred.experiments.cells import STEADY, UNSTEADY, WENT_OUT
+from combred.experiments.cells import STEADY, UNSTEADY, WENT_OUT, MarchedFlame
 from combred.experiments.counterflow.cantera_flame import (
     COARSE,
     FINE,
@@ -55,34 +55,12 @@ MARCH = CounterflowMarch()
 
 
 @dataclass(frozen=True)
-class CounterflowFlame:
-    """A marched flame: its last profile, its history, and its outcome.
-
-    x (n,) [m]: centres of the cells of `profile`, from the stagnation plane on; t (steps,) [s];
-    peak_T (steps,) [K]: the highest temperature after the chemistry of each step; outcome: STEADY,
-    UNSTEADY, WENT_OUT or NOT_FINITE of `combred.experiments.cells`.
-    """
+class CounterflowFlame(MarchedFlame):
+    """A marched counterflow flame; x is 0 at the stagnation plane. peak_T (steps,) [K]: the highest
+    temperature after the chemistry of each step."""
 
     profile: CounterflowProfile
-    x: np.ndarray
-    t: np.ndarray
     peak_T: np.ndarray
-    outcome: str
-
-    @property
-    def T(self) -> np.ndarray:
-        """T (n,) [K] of the last profile."""
-        return self.profile.T
-
-    @property
-    def Y(self) -> np.ndarray:
-        """Y (n, n_species) of the last profile."""
-        return self.profile.Y
-
-    @property
-    def burns(self) -> bool:
-        """Whether it burns, steady or not."""
-        return self.outcome in (STEADY, UNSTEADY)
 
 
 def start(
@@ -130,4 +108,4 @@ def burn(
     outcome = grid.march(solver, dt, limit, judged)
     profile = replace(begin, T=grid.T, Y=grid.Y)
     t = dt * np.arange(1, len(peaks) + 1)
-    return CounterflowFlame(profile, grid.x, t, np.array(peaks), outcome)
+    return CounterflowFlame(profile, grid.x, t, outcome, np.array(peaks))

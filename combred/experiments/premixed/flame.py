@@ -18,7 +18,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.stepper import Advance
 from combred.config.fields import require
-from combred.experiments.cells import STEADY, UNSTEADY
+from combred.experiments.cells import STEADY, UNSTEADY, MarchedFlame
 from combred.experiments.premixed.cantera_flame import COARSE, FINE, solve_free_flame
 from combred.experiments.premixed.grid import FlameCase, MovingGrid, Profile, profile_of
 from combred.experiments.premixed.outcome import INTERVAL, INTERVALS, judge, slope
@@ -53,40 +53,21 @@ MARCH = FlameMarch()
 
 
 @dataclass(frozen=True)
-class Flame:
-    """A marched flame: its last profile, its history, and its outcome.
+class Flame(MarchedFlame):
+    """A marched premixed flame, which burns if it has a speed, steady or not.
 
-    x (n,) [m]: centres of the cells of `profile`; t (steps,) [s]; speeds (steps,) [m/s]: from the
-    consumption of fuel; fronts (steps,) [kg/m^2]: mass that the front has passed. speed [m/s]: mean
-    of `speeds` over the last intervals; displacement_speed [m/s]: from the slope of `fronts` there;
-    thickness [m]: `MovingGrid.thickness`; all three are NaN where the flame failed. outcome: one of
-    the constants of `combred.experiments.cells`.
+    speeds (steps,) [m/s]: from the consumption of fuel; fronts (steps,) [kg/m^2]: mass that the
+    front has passed. speed [m/s]: mean of `speeds` over the last intervals; displacement_speed
+    [m/s]: from the slope of `fronts` there; thickness [m]: `MovingGrid.thickness`; all three are
+    NaN where the flame failed.
     """
 
     profile: Profile
-    x: np.ndarray
-    t: np.ndarray
     speeds: np.ndarray
     fronts: np.ndarray
     speed: float
     displacement_speed: float
     thickness: float
-    outcome: str
-
-    @property
-    def case(self) -> FlameCase:
-        """The parameters of the flame."""
-        return self.profile.case
-
-    @property
-    def T(self) -> np.ndarray:
-        """T (n,) [K] of the last profile."""
-        return self.profile.T
-
-    @property
-    def Y(self) -> np.ndarray:
-        """Y (n, n_species) of the last profile."""
-        return self.profile.Y
 
     @property
     def front_x(self) -> float:
@@ -94,16 +75,6 @@ class Flame:
         where it does not."""
         at = CubicSpline(self.x, self.T).solve(self.profile.front_T, extrapolate=False)
         return float(at[0]) if len(at) else np.nan
-
-    @property
-    def steady(self) -> bool:
-        """Whether its speed has become steady."""
-        return self.outcome == STEADY
-
-    @property
-    def burns(self) -> bool:
-        """Whether it has a speed, steady or not."""
-        return self.outcome in (STEADY, UNSTEADY)
 
 
 # -- the initial profile ---------------------------------------------------------------------------
@@ -177,5 +148,5 @@ def burn(
         thickness = grid.thickness()
     profile = replace(begin, T=grid.T, Y=grid.Y, speed=speed)
     x, t = grid.diffusion.position(grid.T, grid.Y), dt * np.arange(1, len(speeds) + 1)
-    history = t, np.array(speeds), np.array(fronts)
-    return Flame(profile, x, *history, speed, displacement, thickness, outcome)
+    history = np.array(speeds), np.array(fronts)
+    return Flame(profile, x, t, outcome, *history, speed, displacement, thickness)

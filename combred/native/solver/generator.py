@@ -9,6 +9,7 @@ dn/dt and dT/dt are made, with a field of its `Reactor`; `close` of closure.hpp,
 elements and energy, then adds its integral.
 """
 
+from functools import lru_cache
 from pathlib import Path
 
 import cantera as ct
@@ -87,6 +88,12 @@ def generate(mechanism: Mechanism, multiplied: bool = False) -> dict[str, str]:
     for name, own in parts.items():
         files[f"solver/{name}"] = "\n".join([head, *own, end])
     return files
+
+
+@lru_cache(maxsize=8)
+def files_of(mechanism: Mechanism) -> dict[str, str]:
+    """The files of `generate`, written once: a run makes several libraries of a mechanism."""
+    return generate(mechanism)
 
 
 def _places(layout: Layout) -> str:

@@ -4,7 +4,6 @@ Takes a `Mechanism`; gives a `Solver`, which simulations take in place of CVODE.
 what a compiled surrogate has, too.
 """
 
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from combred.chemistry.states import Real, Rows, Tolerance, require_rates, state
 from combred.chemistry.stepper import Solution, Stepper
 from combred.native.builder import build
 from combred.native.library import Library, load_built
-from combred.native.solver.generator import TOLERANCE, generate
+from combred.native.solver.generator import TOLERANCE, files_of
 
 if TYPE_CHECKING:
     from combred.native.solver.multipliers import MultipliedSolver
@@ -35,12 +34,6 @@ def solver(mechanism: Mechanism | str, phase: str = "", volume: bool = False) ->
     return Solver(mechanism, volume=volume)
 
 
-@lru_cache(maxsize=8)
-def files_of(mechanism: Mechanism) -> dict[str, str]:
-    """The files of `generate`, written once: a run makes several solvers of a mechanism."""
-    return generate(mechanism)
-
-
 class Integrator(Stepper):
     """A compiled library on numpy arrays: a `Stepper`; threads may share it.
 
@@ -58,6 +51,19 @@ class Integrator(Stepper):
         chosen = self.tolerance if tolerance is None else tolerance
         error, steps = self.library.integrate_in_place(states, dt, chosen, max_steps, self.volume)
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
+
+    def time_to(
+        self, T: Rows, p: Real, Y: Rows, until: Rows, longest: Real, tolerance: Tolerance = None
+    ) -> Rows:
+        """The times (n,) [s] at which states T (n,) [K], p [Pa], Y (n, n_species) pass the
+        temperatures `until` (n,) [K] from below: ignition delays, in one call of the solver alone.
+        Infinite where a state does not within `longest` [s], one for all or (n,). Raises ValueError
+        as `attempt`."""
+        states = states_of(T, p, Y)
+        wanted, times = np.array(np.broadcast_to(until, len(states)), float), np.empty(len(states))
+        chosen = self.tolerance if tolerance is None else tolerance
+        self.library.integrate_in_place(states, longest, chosen, 0, self.volume, (wanted, times))
+        return times
 
     def rates(self, T: Rows, p: Real, Y: Rows) -> tuple[Rows, Rows]:
         """Net production rate dY/dt and destruction rate [1/s] of each species, (n, n_species)

@@ -58,6 +58,13 @@ class MultipliedSolver(Integrator):
         self.library.multiply(self.factors)
         return super().attempt(T, p, Y, dt, tolerance, max_steps)
 
+    def time_to(
+        self, T: Rows, p: Real, Y: Rows, until: Rows, longest: Real, tolerance: Tolerance = None
+    ) -> Rows:
+        """As `Integrator.time_to`."""
+        self.library.multiply(self.factors)
+        return super().time_to(T, p, Y, until, longest, tolerance)
+
     def rates(self, T: Rows, p: Real, Y: Rows) -> tuple[Rows, Rows]:
         """As `Integrator.rates`."""
         self.library.multiply(self.factors)

@@ -71,7 +71,7 @@ void run(void *workspace, const solver::Request &call) {
   const Environment environment;
   char *at = static_cast<char *>(aligned(workspace)), *room = at + OF_ROWS;
 #ifdef COMBRED_NETWORK
-  if (!call.volume)
+  if (!call.volume && !call.until)
     return in_turn(
         call, *reinterpret_cast<solver::Deferred *>(at),
         [room](const solver::Request &rows) { combred_by_network(room + OF_ROWS, rows); },
@@ -168,11 +168,10 @@ static int checked(size_t n, const double *states, const double *dt, size_t dt_s
   return COMBRED_OK;
 }
 
-extern "C" {
-
-int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
-                    const combred_options *options, combred_report *report, void *workspace,
-                    size_t workspace_size) {
+// As combred_time_to; until and time are NULL for combred_advance.
+static int integrated(size_t n, double *states, const double *dt, size_t dt_stride, const double *until, double *time,
+                      const combred_options *options, combred_report *report, void *workspace,
+                      size_t workspace_size) {
   const combred_options usual = {identity::TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
   const combred_options chosen = options ? *options : usual;
   combred_report none = {}, &told = report ? *report : none;
@@ -187,7 +186,7 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
   const bool ordered = solver::set_order(memory, n);
   const solver::Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
                                 chosen.reactor == COMBRED_CONSTANT_VOLUME, told.error, told.steps,
-                                &next, nullptr, nullptr, &told.not_advanced, &memory, ordered};
+                                &next, nullptr, nullptr, &told.not_advanced, &memory, ordered, until, time};
 #ifdef _OPENMP
   const size_t bytes = needed(), room = workspace_size / bytes, most = omp_get_max_threads();
 #pragma omp parallel num_threads((int)(room < most ? room : most))
@@ -196,6 +195,21 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
   run(workspace, call);
 #endif
   return told.not_advanced ? COMBRED_NOT_ADVANCED : COMBRED_OK;
+}
+
+extern "C" {
+
+int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
+                    const combred_options *options, combred_report *report, void *workspace,
+                    size_t workspace_size) {
+  return integrated(n, states, dt, dt_stride, nullptr, nullptr, options, report, workspace, workspace_size);
+}
+
+int combred_time_to(size_t n, double *states, const double *dt, size_t dt_stride, const double *T, double *seconds,
+                    const combred_options *options, combred_report *report, void *workspace,
+                    size_t workspace_size) {
+  if (n > 0 && (!T || !seconds)) return COMBRED_NULL;
+  return integrated(n, states, dt, dt_stride, T, seconds, options, report, workspace, workspace_size);
 }
 
 #ifdef COMBRED_MULTIPLIERS

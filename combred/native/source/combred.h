@@ -37,7 +37,7 @@ extern "C" {
 #define COMBRED_PUBLIC
 #endif
 
-#define COMBRED_INTERFACE 6 /* changes with what is declared below */
+#define COMBRED_INTERFACE 7 /* changes with what is declared below */
 
 enum combred_status {
   COMBRED_OK = 0,
@@ -91,6 +91,13 @@ typedef struct {
 COMBRED_PUBLIC int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
                                    const combred_options *options, combred_report *report,
                                    void *workspace, size_t workspace_size);
+
+/* As combred_advance by the solver alone, but a state ends after the step in which its temperature passes T
+   (n) [K] from below: seconds (n) is when it does, infinite where it does not within dt. Ignition delays of
+   many states in one call, without a network. */
+COMBRED_PUBLIC int combred_time_to(size_t n, double *states, const double *dt, size_t dt_stride,
+                                   const double *T, double *seconds, const combred_options *options,
+                                   combred_report *report, void *workspace, size_t workspace_size);
 
 /* Net production rates dY/dt and destruction rates [1/s] of n states, (n, n_species) each; for
    tests. states, workspace: as above. */

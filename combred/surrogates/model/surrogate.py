@@ -13,33 +13,20 @@ from typing import Final
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.states import (
-    HIGHEST_T,
-    LOWEST_T,
-    Real,
-    Rows,
-    Tolerance,
-    require_tolerance,
-    states_of,
-    steps_of,
-)
+from combred.chemistry.states import Real, Rows, Tolerance, require_tolerance, states_of, steps_of
 from combred.chemistry.stepper import Solution, Stepper
 from combred.surrogates.model.calibration import gaussian_inputs, random_steps
 from combred.surrogates.model.closure import Closure
 from combred.surrogates.model.network import Network
-from combred.surrogates.model.tolerance import NETWORK_TOLERANCE, usual_p
-from combred.surrogates.model.training_range import (
-    damped_inverse,
-    range_of_states,
-    squared_distance,
-)
+from combred.surrogates.model.tolerance import NETWORK_TOLERANCE
+from combred.surrogates.model.training_range import Trained
 from combred.surrogates.model.transform import StateTransform
 
 
-class Surrogate(nn.Module, Stepper):
+class Surrogate(Trained, Stepper):
     """Chemistry over a time step at constant pressure and enthalpy, in place of CVODE: one step of
     a network, and an estimate of its error.
 
@@ -48,8 +35,6 @@ class Surrogate(nn.Module, Stepper):
 
     __jit_unused_properties__ = ["dt_range"]
     kinetics = False  # whether the network corrects QSS steps
-    inverse_covariance: Tensor
-    max_mahalanobis: Tensor
     remedy = ""  # of states that the network is not trusted with
     refused = ""  # the same, in words
     # TorchScript does not inherit annotations.
@@ -59,13 +44,9 @@ class Surrogate(nn.Module, Stepper):
     # change. Chosen by ignitions and states of flows (docs/findings.md, 2026-11-25).
     TOLERANCE: Final[float] = NETWORK_TOLERANCE
 
-    # Of a state that is valid [K].
-    LOWEST_T: Final[float] = LOWEST_T
-    HIGHEST_T: Final[float] = HIGHEST_T
-
     def __init__(self, mechanism: Mechanism, transform: StateTransform, network: Network):
-        super().__init__()
-        n = 2 + mechanism.n_species
+        super().__init__(2 + mechanism.n_species, transform)
+        n = self.n
         widths = [network.widths[0], network.widths[-1]]
         if widths != [transform.n_inputs, transform.n_outputs]:
             raise ValueError(
@@ -73,14 +54,10 @@ class Surrogate(nn.Module, Stepper):
                 f"{transform.n_outputs} outputs, of the change of {n} variables (T, p, {n - 2} "
                 f"species); this one has widths {network.widths}"
             )
-        self.n, self.mechanism = n, mechanism
+        self.mechanism = mechanism
         self.species = list(mechanism.species_names)  # read by those who load the exported file
-        self.transform = transform
         self.network = network
         self.closure = Closure(mechanism)
-        # Of the training states' features; the largest distance is squared, see `training_range`.
-        self.register_buffer("inverse_covariance", torch.zeros(n, n, dtype=torch.float64))
-        self.register_buffer("max_mahalanobis", torch.tensor(torch.inf, dtype=torch.float64))
 
     @property
     def dt_range(self) -> tuple[float, float]:
@@ -167,15 +144,6 @@ class Surrogate(nn.Module, Stepper):
         correction, estimate = self.transform.correction(answer, size)
         return base + correction, estimate
 
-    def require_states(self, state: Tensor) -> None:
-        """ValueError unless `state` is float64 of shape (n, 2 + n_species)."""
-        if state.dim() != 2 or state.size(1) != self.n or state.dtype != torch.float64:
-            other = "" if state.dtype == torch.float64 else ", of another type: give .double()"
-            raise ValueError(
-                f"states are float64 of shape (n, {self.n}): T [K], p [Pa] and mass fractions Y; "
-                f"these have shape {state.size()}{other}"
-            )
-
     def require_steps(self, dt: Tensor, n: int) -> None:
         """ValueError unless `dt` is float64 of shape (n,), positive and finite."""
         if dt.dim() != 1 or dt.size(0) != n or dt.dtype != torch.float64:
@@ -202,35 +170,6 @@ class Surrogate(nn.Module, Stepper):
         Y = Y.clamp(min=0.0)
         return Y / Y.sum(dim=1, keepdim=True)
 
-    @torch.jit.export
-    def in_training_range(self, state: Tensor) -> Tensor:
-        """(n,) bool: the state is valid and like those of the training. Every variable of
-        [T, p, F(Y)] is inside its range in training, and the Mahalanobis distance from the mean is
-        at most that of the farthest training state."""
-        self.require_states(state)
-        variables = self.transform.variables(state)
-        x = self.transform.features(variables)
-        low, high = self.limits()
-        inside = ((variables >= low) & (variables <= high)).all(dim=1)
-        near = squared_distance(x, self.inverse_covariance) <= self.max_mahalanobis * (1.0 + 1e-9)
-        return inside & near & self.is_valid_state(state)
-
-    def limits(self) -> tuple[Tensor, Tensor]:
-        """Lowest and highest [T, p, F(Y)] of `in_training_range`, (2 + n_species,) each: those of
-        the training, and 1e-3 of the range beyond, for rounding and transport errors."""
-        low, high = self.transform.low, self.transform.high
-        margin = 1e-3 * (high - low)
-        return low - margin, high + margin
-
-    def is_valid_state(self, state: Tensor) -> Tensor:
-        """(n,) bool: all values are finite, T is from 100 to 6000 K, p is positive, no Y is below
-        -1e-6 and sum Y is 1 within 1e-3."""
-        T, p = state[:, 0], state[:, 1]
-        valid = torch.isfinite(state).all(dim=1) & (p > 0.0)
-        valid = valid & (T >= self.LOWEST_T) & (T <= self.HIGHEST_T)
-        valid = valid & (state[:, 2:] >= -1e-6).all(dim=1)
-        return valid & ((state[:, 2:].sum(dim=1) - 1.0).abs() < 1e-3)
-
     @torch.jit.ignore
     def network_inputs(self, states: Tensor | Iterable[Tensor] | None) -> Tensor:
         """Network inputs (n, n_inputs) by which a reduction of the network is calibrated.
@@ -246,29 +185,6 @@ class Surrogate(nn.Module, Stepper):
             raise ValueError(f"states are float64, these are {state.dtype}: give states.double()")
         self.require_states(state)
         return self.transform.inputs(state, random_steps(self.transform, len(state), seed=0))
-
-    def fit_trust(self, chunks: Iterable[Tensor]) -> None:
-        """Set the limits of `in_training_range` from the training states, (n, 2 + n_species) each,
-        streamed. The transform must have been fitted to them."""
-        self.inverse_covariance.copy_(damped_inverse(self.transform.covariance))
-        farthest = range_of_states(self.transform, self.inverse_covariance, chunks)[2]
-        self.max_mahalanobis.copy_(farthest)
-
-    @torch.jit.ignore
-    def narrow_trust(self, chunks: Iterable[Tensor]) -> None:
-        """Restrict `in_training_range` to the range of these states, (n, 2 + n_species) each,
-        streamed; what was outside before stays outside."""
-        t = self.transform
-        low, high, farthest = range_of_states(t, self.inverse_covariance, chunks)
-        t.low.copy_(torch.maximum(t.low, torch.minimum(low, t.high)))
-        t.high.copy_(torch.minimum(t.high, torch.maximum(high, t.low)))
-        self.max_mahalanobis.copy_(torch.minimum(self.max_mahalanobis, farthest))
-
-    @torch.jit.ignore
-    def usual_p(self) -> tuple[float, float]:
-        """As of `Stepper`: `FAR` times below and above those of the training."""
-        t = self.transform
-        return usual_p(*t.pressure(torch.stack([t.low[1], t.high[1]])).tolist())
 
     @torch.jit.ignore
     def attempt(

@@ -198,7 +198,7 @@ def test_extinction_is_bracketed(h2o2, begin, monkeypatch, limit, first):
         calls.append(profile)
         outcome = STEADY if profile.strain < limit else WENT_OUT
         return counterflow.CounterflowFlame(
-            profile, np.zeros(CELLS), np.zeros(1), np.zeros(1), outcome
+            profile, np.zeros(CELLS), np.zeros(1), outcome, np.zeros(1)
         )
 
     monkeypatch.setattr(extinction, "burn", fake)

@@ -10,7 +10,7 @@ from compiled_program import compile_quickly
 
 from combred import check
 from combred.chemistry.reactor import CVODE
-from combred.native.solver import Solver, library, matrix
+from combred.native.solver import Solver, generate, library, matrix
 
 FUEL = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
 STEPS = (1e-7, 1e-6, 1e-5)  # s
@@ -90,7 +90,7 @@ def test_the_elimination_by_tables_is_the_one_that_is_written_out(
     """To the rounding of the linear systems, which is far below the tolerance."""
     (T, _, Y, _), written_out = states, solver_of(mechanism, False)
     monkeypatch.setattr(matrix, "LARGE", 2)
-    monkeypatch.setattr(library, "files_of", library.generate)  # not the text of before
+    monkeypatch.setattr(library, "files_of", generate)  # not the text of before
     compile_quickly(monkeypatch, "-O1")
     tables = Solver(mechanism, folder=tmp_path)
     for tolerance in (1e-3, 1e-6):

@@ -19,11 +19,12 @@ template <class R, class Method> struct Solver {
   Reactor<R> reactor;
   V T, n[SPECIES];             // now
   V total_T, total[REACTIVE];  // their changes so far
+  V until;                     // T at which a state ends before dt
   V h, t, dt, worst, tried;    // worst: the largest error of accepted steps
   V ideal;                     // of the last accepted step; 0: none
   size_t rows[WIDTH<R>];
   unsigned busy;               // a bit for each lane
-  Queue<R, SPECIES + 3> in;    // n, T, p over R C0, dt
+  Queue<R, SPECIES + 4> in;    // n, T, p over R C0, dt, until
   Queue<R, REACTIVE + 1> out;  // changes of n, T
 };
 

@@ -29,6 +29,28 @@ INLINE void accept(Solver<R, Method> &s, Vector<R> error, Vector<R> T_next, Mask
   }
 }
 
+// The time after `t` at which T passes `until` in a step h, by the parabola through T at both ends with the slope of
+// its beginning.
+INLINE double passing(double slope, double h, double rise, double until) {
+  if (!(until > 0.0)) return 0.0;
+  const double b = slope * h, root = b * b + 4.0 * (rise - b) * until;
+  const double x = 2.0 * until / (b + __builtin_sqrt(root > 0.0 ? root : 0.0));
+  return x > 0.0 && x < 1.0 ? h * x : h;
+}
+
+// Tells when T passed `until` in the lanes `reached`, in the step that began at t with T, and took h.
+template <class R, class Method>
+INLINE void tell_time(const Solver<R, Method> &s, const Request &call, unsigned reached, Vector<R> t, Vector<R> T,
+                      Vector<R> h) {
+  Vector<R> slope = s.s.f0[UNKNOWNS<R> - 1], now = s.T, until = s.until;
+  for (; call.time && reached; reached &= reached - 1) {
+    const int i = first_of(reached);
+    const double begin = lane_of(T, i), rise = lane_of(now, i) - begin;
+    const double after = passing(lane_of(slope, i), lane_of(h, i), rise, lane_of(until, i) - begin);
+    write(call.time + s.rows[i], lane_of(t, i) + after);
+  }
+}
+
 template <class R, class Method>
 INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   typedef Vector<R> V;
@@ -40,6 +62,7 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   s.T = all_of<R>(1000.0);  // lanes without a state
   for (int k = 0; k < SPECIES; k++) s.n[k] = all_of<R>(0.01);
   s.h = s.dt = one;
+  s.until = all_of<R>(infinity());
   s.t = s.worst = s.tried = s.ideal = s.total_T = none;
   for (int k = 0; k < REACTIVE; k++) s.total[k] = none;
   s.reactor = {all_of<R>(1e5), one, call.volume};
@@ -64,10 +87,13 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
     const Mask<R> good = (error <= one) & (T_next >= all_of<R>(LOWEST_STAGE_T)) &
         (T_next <= all_of<R>(HIGHEST_STAGE_T));
     s.tried = s.tried + R(1);
+    const V t = s.t, T = s.T, h = s.h;  // before the step
     accept(s, error, T_next, good);
     s.h = s.h * factor_of(s, error, good);
     const V remaining = s.dt - s.t;
-    const Mask<R> is_done = remaining <= s.dt * R(END<R>);
+    const Mask<R> reached = good & (s.T >= s.until);
+    const Mask<R> is_done = reached | (remaining <= s.dt * R(END<R>));
+    if (any(reached)) tell_time(s, call, bits_of(reached) & s.busy, t, T, h);
     const Mask<R> has_failed = no(is_done) & ((s.tried >= all_of<R>(most)) |
         (s.h < s.dt * R(SMALLEST_STEP)) | (s.T > all_of<R>(GONE_T)));
     s.h = next_step(s, remaining);

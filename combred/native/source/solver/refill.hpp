@@ -14,12 +14,14 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
   if (call.deferred && call.deferred->size > Deferred::ROOM - 2 * BLOCK) return false;
   const size_t first = take(call.next, BLOCK);
   if (first >= call.n) return false;
-  V T{}, p{}, dt{}, n[SPECIES];
+  V T{}, p{}, dt{}, until{}, n[SPECIES];
   unsigned valid = 0;
   prefetch(call, first + BLOCK, BLOCK);
   for (int i = 0; i < BLOCK; i++) {
     rows[i] = row_of(call, first + i < call.n ? first + i : first);
     lane_of(dt, i) = R(read<double>(call.dt + rows[i] * call.dt_stride));
+    lane_of(until, i) = R(call.until ? read<double>(call.until + rows[i]) : infinity());
+    if (call.time) write(call.time + rows[i], infinity());
   }
   for (int half = 0; half < HALVES<R>; half++) {
     Doubles x[COLUMNS];
@@ -42,6 +44,7 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
   compress(s.in.x[SPECIES], valid, T);
   compress(s.in.x[SPECIES + 1], valid, p);
   compress(s.in.x[SPECIES + 2], valid, dt);
+  compress(s.in.x[SPECIES + 3], valid, until);
   return true;
 }
 
@@ -66,6 +69,7 @@ INLINE void refill(Solver<R, Method> &s, const Request &call, unsigned lanes) {
     expand(s.T, taken, s.in.x[SPECIES] + first);
     expand(s.reactor.p, taken, s.in.x[SPECIES + 1] + first);
     expand(s.dt, taken, s.in.x[SPECIES + 2] + first);
+    expand(s.until, taken, s.in.x[SPECIES + 3] + first);
     lanes &= ~taken;
   }
   const Mask<R> fresh = lanes_of<R>(wanted & ~lanes);

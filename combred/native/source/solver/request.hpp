@@ -65,6 +65,8 @@ struct Request {
   Rows failed;          // how many rows have; NULL: nobody asks
   Memory *memory;       // NULL: nobody remembers
   bool ordered;         // the rows of all by `memory`
+  const double *until;  // a row ends after the step in which its T passes this one; NULL: at dt
+  double *time;         // when T passes it; infinite where it does not
 };
 
 // The row that is the next one after i others.

@@ -1,0 +1,90 @@
+"""Judges of skeletons, in as many processes as there are cores.
+
+Takes judges; gives a `Panel`, which the search asks for the errors of many skeletons at once.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from combred.processes.workers import Processes
+from combred.skeletal.flames import Flame
+from combred.skeletal.skeleton import ReactionNetwork, Skeleton
+
+
+class Judge(Protocol):
+    """Judges skeletons on its cases."""
+
+    name: str
+    cases: list[str]
+
+    def errors(self, skeleton: Skeleton) -> np.ndarray:
+        """Relative errors (n_cases,), infinite where a skeleton fails."""
+        ...
+
+
+Ask = Callable[[Callable, list], list[np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """What a process judges with."""
+
+    network: ReactionNetwork
+    judges: list[Judge]
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """judges: the cheap ones, which see every candidate, and flames; ask(work, tasks): the results
+    of work(bench, task) for each task, in order."""
+
+    judges: list[Judge]
+    ask: Ask
+
+    @property
+    def cheap(self) -> list[int]:
+        """The numbers of the judges that are no flames."""
+        return [i for i, judge in enumerate(self.judges) if not isinstance(judge, Flame)]
+
+    @property
+    def flames(self) -> list[Flame]:
+        """The judges that are flames."""
+        return [judge for judge in self.judges if isinstance(judge, Flame)]
+
+    def errors(self, pairs: list[tuple[int, Skeleton]]) -> list[np.ndarray]:
+        """The errors (n_cases,) of each pair of the number of a judge and a skeleton."""
+        tasks = [(i, one.species, one.listed, one.factors) for i, one in pairs]
+        return self.ask(errors_of, tasks)
+
+    def by_case(self, skeleton: Skeleton) -> dict[str, dict[str, float]]:
+        """The error of each case of each kind of judges."""
+        found = self.errors([(i, skeleton) for i in range(len(self.judges))])
+        named: dict[str, dict[str, float]] = {judge.name: {} for judge in self.judges}
+        for judge, one in zip(self.judges, found, strict=True):
+            named[judge.name] |= dict(zip(judge.cases, one.tolist(), strict=True))
+        return named
+
+
+Task = tuple[int, np.ndarray, np.ndarray, np.ndarray | None]
+
+
+def errors_of(bench: Bench, task: Task) -> np.ndarray:
+    """The errors of a skeleton by a judge."""
+    i, species, listed, factors = task
+    return bench.judges[i].errors(Skeleton(bench.network, species, listed, factors))
+
+
+@contextmanager
+def opened(processes: Processes, network: ReactionNetwork, judges: list[Judge]) -> Iterator[Panel]:
+    """A panel whose processes end with the context."""
+    with processes.asked(Bench, (network, judges)) as ask:
+        yield Panel(judges, ask)
+
+
+def worst(errors: np.ndarray) -> float:
+    """The largest magnitude; infinite where one is no number."""
+    return float(np.where(np.isfinite(errors), np.abs(errors), np.inf).max(initial=0.0))

@@ -9,7 +9,8 @@
     combred models
     combred run stage=2
 
-`combred run` is `python -m combred.pipeline`."""
+`combred run` is `python -m combred.pipeline`.
+"""
 
 import argparse
 import os

@@ -7,6 +7,7 @@ best of them, in the order of the cheap errors and of the first-order change of 
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from combred.skeletal.skeleton import Skeleton
 TOGETHER = 0.1  # of the limit: what species may change that are removed together
 LOOKED_AT = 16  # candidates of a round, the best of the round before
 FINALISTS = 5  # candidates of a round whose flames are solved at most
-BACK = 12  # removed species that may come back, the last first
+BACK, SWAPPED = 20, 12  # removed species that may come back, the last first; pairs whose flames
+# are solved at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,15 +120,27 @@ class Search:
             yield step
 
     def swap(self, step: Step, removed: list[int]) -> Step | None:
-        """A step within the limit with one species less: one of `removed`, the last first, comes
-        back, and two others leave. None where none is found."""
+        """A step within the limit with one species less: one of `removed` comes back, and two
+        others leave. The estimates of all such pairs are compared, of species that could leave
+        alone. None where none is found."""
+        pairs: list[tuple[float, Skeleton, tuple[int, ...]]] = []
         for back in removed[: -BACK - 1 : -1]:
             if step.skeleton.species[back]:
                 continue
-            first = self.next(step.skeleton.with_back(back), back)
-            second = first and self.next(first.skeleton, back)
-            if first and second and second.error <= self.limit:
-                return Step(second.skeleton, [*first.removed, *second.removed], second.errors)
+            larger = step.skeleton.with_back(back)
+            rest = [k for k in self.removable(larger) if k != back]
+            alone = self.estimates([larger.without(k) for k in rest])
+            light = [k for k, error in zip(rest, alone, strict=True) if error <= self.limit]
+            both = [(larger.without(*pair), pair) for pair in combinations(light, 2)]
+            errors = self.estimates([skeleton for skeleton, _ in both])
+            pairs += [(error, *one) for error, one in zip(errors, both, strict=True)]
+        pairs.sort(key=lambda one: one[0])
+        for error, skeleton, pair in pairs[:SWAPPED]:
+            if error > self.limit:
+                break
+            found = self.judge(skeleton, list(pair))
+            if found.error <= self.limit:
+                return found
         return None
 
     def remove_reactions(self, step: Step) -> Step:

@@ -14,9 +14,20 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from . import flows, models, precision, readme, reduction, results, settings, solver, steps
+from . import (
+    flows,
+    models,
+    precision,
+    readme,
+    reduction,
+    results,
+    settings,
+    skeletal,
+    solver,
+    steps,
+)
 
-OF = flows, models, precision, readme, reduction, settings, solver, steps
+OF = flows, models, precision, readme, reduction, settings, skeletal, solver, steps
 TABLES: dict[str, Callable[[], str]] = {
     name: results.marked(make) for page in OF for name, make in page.TABLES.items()
 }

@@ -8,7 +8,8 @@ The public names below are loaded at their first use: `import combred` imports n
 Cantera. Data flow through the folders in this order: chemistry, native, experiments, surrogates
 (model, files, library, dataset, sampling, sensitivity, training), check, skeletal, report;
 `pipeline` runs them. The reduction of networks knows none of these. All may use config, files and
-processes."""
+processes.
+"""
 
 from combred.names import loader
 

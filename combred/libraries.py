@@ -2,7 +2,8 @@
 
 Takes a mechanism, a surrogate or the name of one; calls `combred.native` with the mechanism and,
 where there is a network, the `Extension` that `combred.surrogates.library` makes of it. For a
-mechanism nothing of `combred.surrogates` is loaded."""
+mechanism nothing of `combred.surrogates` is loaded.
+"""
 
 import math
 from pathlib import Path
@@ -39,7 +40,8 @@ def export(
     surrogate: card, found with a name; title: which surrogate it is, for the head of surrogate.cpp.
     Raises ValueError for a network that is too large, FileNotFoundError where there is no such
     mechanism or model, and as `combred.native.exporter.export`, which also says what happens
-    without a C++ compiler."""
+    without a C++ compiler.
+    """
     mechanism, extension = parts(what, card, title)
     return exporter.export(mechanism, folder, extension)
 
@@ -68,7 +70,8 @@ def load(library: Path | str, volume: bool = False) -> Integrator:
     `Advance`; needs no torch.
 
     volume: at constant volume, not at constant pressure. Raises FileNotFoundError if there is none,
-    ValueError as `Library`."""
+    ValueError as `Library`.
+    """
     found = Library(Path(library))
     if math.isnan(found.range_of("dt_range")[0]):  # which only a network has
         return Integrator(found, TOLERANCE, volume)

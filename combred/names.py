@@ -1,6 +1,7 @@
 """Public names of a package that are loaded at their first use, and what is not installed.
 
-Imports nothing of combred."""
+Imports nothing of combred.
+"""
 
 import difflib
 import importlib

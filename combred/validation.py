@@ -1,6 +1,7 @@
 """Validation: judges with limits, times, and storage of the results.
 
-The names below are loaded at their first use: a comparison with CVODE needs no torch."""
+The names below are loaded at their first use: a comparison with CVODE needs no torch.
+"""
 
 from combred.names import loader
 

@@ -2,7 +2,8 @@
 
 The ignition is integrated with Cantera alone, not with combred, so that it can serve as the truth.
 Test files import `rate_kinds` and `time_steps` from this folder, and `benchmarks`, `coupling` and
-`examples`, which are not installed, from the repository's root."""
+`examples`, which are not installed, from the repository's root.
+"""
 
 import fcntl
 import functools

@@ -1,6 +1,7 @@
 """Mechanisms with every type of rate, and random states of any mechanism, for tests of rates.
 
-`KINDS` has the types that `Kinetics` evaluates; `KINDS + OTHER_KINDS` has all others, too."""
+`KINDS` has the types that `Kinetics` evaluates; `KINDS + OTHER_KINDS` has all others, too.
+"""
 
 import warnings
 

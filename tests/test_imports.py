@@ -2,7 +2,8 @@
 which needs neither networks nor the packages of the extra `train`; and the reduction of torch
 networks, which needs no chemistry.
 
-A check with its page, and a library for all CPUs: .ci/run, which installs no torch for them."""
+A check with its page, and a library for all CPUs: .ci/run, which installs no torch for them.
+"""
 
 import json
 import os

@@ -1,6 +1,7 @@
 """The rooms of combred/ import in one direction: from a later room to an earlier one, never back.
 
-The imports are read from the source with `ast`, including those inside functions."""
+The imports are read from the source with `ast`, including those inside functions.
+"""
 
 import ast
 from pathlib import Path

@@ -1,7 +1,8 @@
 """All parts of a check, each kept in check.json as soon as it is finished.
 
 Takes the name of a mechanism; gives the numbers of the check, from which `combred.report.check`
-draws the page. A second call with the same inputs does the parts that are missing."""
+draws the page. A second call with the same inputs does the parts that are missing.
+"""
 
 import hashlib
 import os
@@ -62,7 +63,8 @@ def check_mechanism(
     ignitions and states, relative to the usual ones; on_progress(parts done, parts, what is done).
 
     Raises ValueError where the mechanism has rates that are not known, where the fuel is not plain
-    or does not ignite; RuntimeError without a C++ compiler."""
+    or does not ignite; RuntimeError without a C++ compiler.
+    """
     require(0.0 < size <= 1000.0, f"size={size} has to be above 0, and at most 1000")
     require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
     mechanism = load_mechanism(file, phase)

@@ -1,6 +1,7 @@
 """The conditions that a mechanism is checked in: fuel, oxidizer, and the range in which it ignites.
 
-Takes a `Mechanism` and its solver; gives `Conditions`. No species is named here."""
+Takes a `Mechanism` and its solver; gives `Conditions`. No species is named here.
+"""
 
 from dataclasses import dataclass
 
@@ -38,7 +39,8 @@ def find_conditions(
     """The conditions of a mechanism; fuel, oxidizer as for `combred.chemistry.fuel.name_mixture`.
 
     The lowest T0 is that of `coldest_ignition`. Raises ValueError where the fuel is not plain, does
-    not burn in the oxidizer, or does not ignite."""
+    not burn in the oxidizer, or does not ignite.
+    """
     gas = name_mixture(mechanism, fuel, oxidizer)
     coldest = coldest_ignition(mechanism, solver, gas.fuel, gas.oxidizer)
     return Conditions(gas.fuel, gas.oxidizer, (coldest, HOTTEST))

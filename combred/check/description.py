@@ -1,6 +1,7 @@
 """What a compiled library or a network is, and whether it is whole, in a few lines of text.
 
-Takes a file, or the name of a model; gives lines for the command `combred check`."""
+Takes a file, or the name of a model; gives lines for the command `combred check`.
+"""
 
 import os
 from pathlib import Path

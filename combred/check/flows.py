@@ -3,7 +3,8 @@ itself in doubles.
 
 Takes a `Mechanism` and `Conditions`; gives plain numbers for check.json, with the curves that the
 page shows. Only the chemistry differs: mixing, transport and the beginning are the same. The solver
-in doubles is compared with CVODE in the states where a case ends."""
+in doubles is compared with CVODE in the states where a case ends.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace

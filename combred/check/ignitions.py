@@ -2,7 +2,8 @@
 
 Takes a `Mechanism` and `Conditions`; gives plain numbers for check.json. The ignitions are drawn at
 random: T0 uniform, p and phi log-uniform, for each time step dt those with a delay that dt suits
-(`combred.experiments.ignition.delay`)."""
+(`combred.experiments.ignition.delay`).
+"""
 
 import copy
 

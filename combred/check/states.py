@@ -3,7 +3,8 @@
 Takes a `Mechanism` and `Conditions`; gives plain numbers for check.json. The states are those that
 a training would draw (`combred.experiments.flow`): ignitions, mixtures of fresh and burnt gas, fuel
 and oxidizer, layers and small flames, each with its own dt. Their labels, by the solver in doubles,
-are compared with CVODE; the solver at its default tolerance is compared with the labels."""
+are compared with CVODE; the solver at its default tolerance is compared with the labels.
+"""
 
 import time
 

@@ -1,6 +1,7 @@
 """The verdict of a check: each result with its limit.
 
-Takes the numbers of check.json; gives rows of plain numbers, which the page shows."""
+Takes the numbers of check.json; gives rows of plain numbers, which the page shows.
+"""
 
 import math
 

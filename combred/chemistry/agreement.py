@@ -1,7 +1,8 @@
 """How far states that a solver has advanced are from those of CVODE.
 
 Takes states and their results a time step later; gives a number for each. Labels of state files,
-references of flames and `combred check` are judged by it."""
+references of flames and `combred check` are judged by it.
+"""
 
 import numpy as np
 
@@ -29,7 +30,8 @@ def difference_from_cvode(
     and `ATOL`; NaN where CVODE fails.
 
     before: T (n,) [K], p (n,) [Pa], Y (n, n_species); after: T (n,) [K], Y (n, n_species), dt [s]
-    later, a float or (n,)."""
+    later, a float or (n,).
+    """
     T0, p, Y0 = before
     exact = CVODE(mechanism, RTOL, ATOL).attempt(T0, p, Y0, dt).or_nan()
     return relative_difference((T0, Y0), exact, after)

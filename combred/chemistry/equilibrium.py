@@ -15,7 +15,8 @@ def equilibrium(
     states T (n,) [K], p (n,) [Pa], Y (n, n_species); NaN where Cantera fails.
 
     Its warnings of temperatures outside the range of the polynomials are of no concern: they are
-    extrapolated."""
+    extrapolated.
+    """
     burnt_T, burnt_Y = np.full(len(T), np.nan), np.full(Y.shape, np.nan)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="ChemEquil")

@@ -1,7 +1,8 @@
 """Fuel and oxidizer of a mechanism: their names as the mechanism spells them, and what is taken
 where none are named.
 
-Takes a `Mechanism`; gives compositions in moles, as Cantera reads them, and mixtures of them."""
+Takes a `Mechanism`; gives compositions in moles, as Cantera reads them, and mixtures of them.
+"""
 
 from dataclasses import dataclass
 
@@ -32,7 +33,8 @@ def choose_fuel(mechanism: Mechanism) -> str:
     Fuels are hydrogen, ammonia, alkanes and molecules with as much hydrogen (alcohols, ethers) that
     react. Where there are several, the only one of at least `LARGE` carbon atoms; methane where all
     are smaller alkanes and hydrogen. Raises ValueError, with their names, where this leaves a
-    choice."""
+    choice.
+    """
     fuels = _fuels(mechanism)
     large = [name for name, atoms in fuels.items() if atoms.get("C", 0) >= LARGE]
     methane = [name for name, atoms in fuels.items() if atoms == METHANE]

@@ -1,7 +1,8 @@
 """A Cantera mechanism, read once: species, elements, thermodynamic data, inert species.
 
 First in the flow. Takes the name of a mechanism file; gives a `Mechanism` of plain arrays, which
-simulation, dataset and surrogate share, and which an exported surrogate carries."""
+simulation, dataset and surrogate share, and which an exported surrogate carries.
+"""
 
 import contextlib
 import difflib
@@ -48,7 +49,8 @@ class Mechanism:
     thermo (n_species, n_regions, 9): NASA-9 coefficients, T_breaks (n_species, n_regions - 1) [K]:
     the temperatures between their regions (`read_polynomials` has the equations); they are of
     reference_pressure [Pa]; T_min, T_max [K]: the range in which the polynomials of all species
-    hold. inert (n_species,) bool: species with no net stoichiometry in any reaction."""
+    hold. inert (n_species,) bool: species with no net stoichiometry in any reaction.
+    """
 
     text: str = field(repr=False)
     phase: str
@@ -132,7 +134,8 @@ class Mechanism:
         (n, n_species) where phi is (n,).
 
         fuel, oxidizer: compositions in moles, as in "CH4:1" and "O2:1, N2:3.76", or {"CH4": 1}.
-        Raises ValueError where they are not, or where the fuel does not burn in the oxidizer."""
+        Raises ValueError where they are not, or where the fuel does not burn in the oxidizer.
+        """
         ratios = require_real("phi", phi)
         each, both = (
             np.atleast_1d(ratios).tolist(),
@@ -170,7 +173,8 @@ def load_mechanism(file: str | Path, phase: str = "") -> Mechanism:
     A file that has not changed is read once. Raises FileNotFoundError if there is no such file,
     and ValueError if there is no such phase, or none with NASA-7 or NASA-9 polynomials or constant
     heat capacities (the surrogate and the solvers evaluate these themselves), and as
-    `combred.chemistry.mechanism_file.read`."""
+    `combred.chemistry.mechanism_file.read`.
+    """
     if isinstance(file, ct.Solution):  # whose rates may have been changed
         raise ValueError(f"give the file of a mechanism, as {file.source!r}, not a Cantera phase")
     path = find(str(file))

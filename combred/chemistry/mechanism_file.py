@@ -1,7 +1,8 @@
 """The file of a mechanism as one text: found, read once, and harmless.
 
 Takes the name of a file; gives its text, in which no other file is named, so that `Mechanism` never
-reads a file again."""
+reads a file again.
+"""
 
 import difflib
 import functools
@@ -80,7 +81,8 @@ def read(path: Path) -> str:
 
     Raises ValueError where it cannot be read, is no text, has more than `LARGEST` bytes or stands
     for more than `MOST_VALUES`, and where it has `extensions`, by which Cantera imports modules of
-    Python."""
+    Python.
+    """
     try:
         size = path.stat().st_size
         require(

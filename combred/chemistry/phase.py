@@ -1,7 +1,8 @@
 """The phase of a mechanism's file that combred takes: the first ideal gas that reacts.
 
 Takes the text of a file (`mechanism_file`); gives a Cantera phase, from which `mechanism` reads
-plain arrays."""
+plain arrays.
+"""
 
 import hashlib
 import json

@@ -1,7 +1,8 @@
 """The thermodynamic polynomials of species, all in NASA-9 form, and in NASA-7 form where they are.
 
 Takes the species of a Cantera phase, or coefficients in NASA-9 form; gives plain arrays, which
-`Mechanism` holds."""
+`Mechanism` holds.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +27,8 @@ def read_polynomials(species: list[ct.Species]) -> tuple[np.ndarray, np.ndarray]
         s/R  = -a0 / (2 T^2) - a1 / T + a2 ln T + a3 T + a4 T^2/2 + a5 T^3/3 + a6 T^4/4 + a8
 
     A species with fewer regions than others repeats its last one, beyond infinite temperatures.
-    Raises ValueError, with the names of the species, for thermodynamics of another type."""
+    Raises ValueError, with the names of the species, for thermodynamics of another type.
+    """
     other = [s.name for s in species if not isinstance(s.thermo, tuple(READERS))]
     if other:
         raise ValueError(
@@ -73,7 +75,8 @@ def of_species(
     `read_polynomials`: each is linear in the coefficients.
 
     At a temperature between two regions the lower one holds, as for NASA-7 in Cantera (for NASA-9
-    it takes the upper one)."""
+    it takes the upper one).
+    """
     T = T[:, None]
     terms = quantity(np.eye(NASA9)[:, None], T)  # (n, 9): what the coefficients multiply
     found = terms @ coefficients[:, 0].T
@@ -101,7 +104,8 @@ def nasa7(
     cp/R = a1 + a2 T + a3 T^2 + a4 T^3 + a5 T^4; a6 and a7 are the constants of h/R and s/R. A
     species with one region has it on both sides of a T_mid that another species has. Raises
     ValueError, with the names of the species, where there are more than two regions, or terms in
-    1 / T^2 or 1 / T."""
+    1 / T^2 or 1 / T.
+    """
     ranges = np.isfinite(breaks).sum(axis=1) + 1
     many = (ranges > 2) | np.any(coefficients[:, :, :2] != 0.0, axis=(1, 2))
     if many.any():

@@ -1,7 +1,8 @@
 """The forms of rate constants that combred knows, as plain numbers, one class each.
 
 `read_reactions` makes them of a mechanism; generated C++ evaluates them. Units are kmol, m3, s
-and K."""
+and K.
+"""
 
 from dataclasses import dataclass
 
@@ -30,7 +31,8 @@ class Troe:
     Luther & Troe, Ber. Bunsenges. Phys. Chem. 87 (1983) 169).
 
     As in Cantera: with T3 or T1 of 0 that exponential is 0; with T2 of 0 there is no third term.
-    Negative temperatures are allowed, F_cent below 1e-300 is 1e-300."""
+    Negative temperatures are allowed, F_cent below 1e-300 is 1e-300.
+    """
 
     a: float
     T3: float
@@ -68,7 +70,8 @@ class Falloff:
     (Lindemann). k_low and k_high have the same sign.
 
     Troe's and Tsang's F, with x = log10 F_cent, C = log10 Pr - 0.4 - 0.67 x and N = 0.75 - 1.27 x:
-    log10 F = x / (1 + (C / (N - 0.14 C))^2)."""
+    log10 F = x / (1 + (C / (N - 0.14 C))^2).
+    """
 
     low: Arrhenius
     high: Arrhenius
@@ -92,7 +95,8 @@ class Chebyshev:
 
     x is linear in 1 / T, -1 at the lower end of T_range [K] and 1 at the upper one; y is linear in
     log10 p, likewise in p_range [Pa]. As in Cantera the polynomials are continued beyond the
-    ranges. coefficients (n_T, n_p)."""
+    ranges. coefficients (n_T, n_p).
+    """
 
     T_range: tuple[float, float]
     p_range: tuple[float, float]
@@ -110,7 +114,8 @@ class BlowersMasel:
         V = 2 w (w + E0) / (w - E0)
 
     E0 [K]: intrinsic activation energy over R; w [K]: mean of the energies of the bonds broken and
-    formed, over R."""
+    formed, over R.
+    """
 
     ln_A: float
     b: float
@@ -143,7 +148,8 @@ class LinearBurke:
         p_i = p eps_mix / eps_i for a collider with a rate constant of its own
         p_i = p eps_mix, and k_i = k_M, for others and for M
 
-    A `Falloff` among the k_i takes [M] = p_i / RT. colliders: M's first."""
+    A `Falloff` among the k_i takes [M] = p_i / RT. colliders: M's first.
+    """
 
     colliders: tuple[Collider, ...]
 

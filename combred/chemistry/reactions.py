@@ -1,7 +1,8 @@
 """The reactions of a mechanism as plain numbers: stoichiometry, orders, third bodies, rates.
 
 Takes a `Mechanism`; gives a `Reaction` each, whose rate is one of the classes of `rate_forms`.
-`Kinetics` and the generated solvers are made from them. Units are kmol, m3, s and K."""
+`Kinetics` and the generated solvers are made from them. Units are kmol, m3, s and K.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +41,8 @@ class Reaction:
     absent. reversible: the reverse rate follows from the equilibrium constant;
     Cantera has no reversible reactions with orders of their own. efficiencies (n_species,): of the
     species as third bodies, [M] = sum_k efficiencies_k c_k, None without. An explicit collider, as
-    AR in 2 O + AR <=> O2 + AR, is one with a single entry, and not among reactants and products."""
+    AR in 2 O + AR <=> O2 + AR, is one with a single entry, and not among reactants and products.
+    """
 
     index: int
     equation: str
@@ -56,7 +58,8 @@ def read_reactions(mechanism: Mechanism) -> list[Reaction]:
     """The reactions of a mechanism, in its order.
 
     Raises ValueError, with the first reactions and their number, where rates are of other types
-    than those of `rate_forms` (as of plasmas or surfaces)."""
+    than those of `rate_forms` (as of plasmas or surfaces).
+    """
     gas = mechanism.solution(transport=False)
     reactions = gas.reactions()
     other = [(i, r) for i, r in enumerate(reactions) if type(r.rate) not in READERS]

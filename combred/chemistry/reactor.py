@@ -1,6 +1,7 @@
 """Reference chemistry: the adiabatic reactor at constant pressure, integrated by CVODE.
 
-Takes a `Mechanism`, states and a time step dt; gives the states dt later, as an `Advance`."""
+Takes a `Mechanism`, states and a time step dt; gives the states dt later, as an `Advance`.
+"""
 
 from typing import NamedTuple
 
@@ -34,7 +35,8 @@ class Reactor:
         dY_k/dt = W_k w_k / rho    dT/dt = -sum_k h_k W_k w_k / (rho cp)
 
     with the molar production rates w_k (Cantera's IdealGasConstPressureReactor). rtol and atol are
-    CVODE's tolerances, relative and absolute (in the units of the reactor's variables)."""
+    CVODE's tolerances, relative and absolute (in the units of the reactor's variables).
+    """
 
     MAX_STEP = 1e-3  # s; near equilibrium CVODE's steps would grow beyond any time of interest
 
@@ -62,7 +64,8 @@ class Reactor:
     def start(self, T: float, p: float, Y: np.ndarray) -> None:
         """Set the reactor to the state T [K], p [Pa], Y (n_species,) at t = 0.
 
-        Raises IntegrationError where Cantera refuses the state, for example NaN."""
+        Raises IntegrationError where Cantera refuses the state, for example NaN.
+        """
         try:
             self.gas.set_unnormalized_mass_fractions(Y)
             self.gas.TP = T, p
@@ -77,7 +80,8 @@ class Reactor:
     def advance(self, t: float) -> tuple[float, np.ndarray]:
         """Integrate to the time t [s] after `start`; returns T [K] and Y (n_species,).
 
-        Raises IntegrationError where CVODE fails; the reactor must then be started again."""
+        Raises IntegrationError where CVODE fails; the reactor must then be started again.
+        """
         try:
             self.net.advance(t)
         except ct.CanteraError as error:
@@ -87,7 +91,8 @@ class Reactor:
     def step(self) -> tuple[float, float]:
         """One internal step of CVODE; returns the time t [s] after `start` and T [K].
 
-        Raises IntegrationError as `advance` does."""
+        Raises IntegrationError as `advance` does.
+        """
         try:
             t = self.net.step()
         except ct.CanteraError as error:
@@ -99,7 +104,8 @@ class CVODE:
     """The reference `Advance`: CVODE integrates every state from a cold start, that is without the
     step size and history of an earlier integration.
 
-    rtol, atol: CVODE's tolerances. `reactor` is the `Reactor` that it uses."""
+    rtol, atol: CVODE's tolerances. `reactor` is the `Reactor` that it uses.
+    """
 
     def __init__(
         self, mechanism: Mechanism, rtol: float = REFERENCE.rtol, atol: float = REFERENCE.atol

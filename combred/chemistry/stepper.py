@@ -3,7 +3,8 @@
 `Advance` stands between chemistry and all that tests or uses it: CVODE, solvers, compiled libraries
 and surrogates are each one, the last three as a `Stepper`. It takes states as a user gives them,
 and gives those dt later, or a ValueError that names the rows that are no states, or that could not
-be advanced."""
+be advanced.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -75,7 +76,8 @@ class Stepper:
 
         Raises ValueError for other shapes, for a dt or a tolerance that is not positive and finite,
         and where rows are no states or could not be advanced, with the first of them, what is wrong
-        and a hint. Warns where p is far outside what is usual."""
+        and a hint. Warns where p is far outside what is usual.
+        """
         return self._checked(self.attempt(T, p, Y, dt, tolerance, max_steps), p, dt)
 
     def _checked(self, found: Solution, p: Real, dt: Real) -> Solution:

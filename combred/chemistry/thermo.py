@@ -1,7 +1,8 @@
 """Ideal-gas thermodynamics of mixtures in numpy: enthalpy, cp, and T from enthalpy.
 
 Takes a `Mechanism`, whose polynomials may be of any type (`polynomials.read_polynomials`). Networks
-have the same in torch, with these coefficients and bounds: `combred.surrogates.model.thermo`."""
+have the same in torch, with these coefficients and bounds: `combred.surrogates.model.thermo`.
+"""
 
 import numpy as np
 
@@ -18,7 +19,8 @@ class Thermo:
 
     coefficients (n_species, n_regions, 9) [J/(kg K)]: those of `read_polynomials` times R over the
     molar mass; breaks (n_species, n_regions - 1) [K]: temperatures between the regions; joints
-    [K]: all of these; T_bounds [K]: further out the polynomials are meaningless."""
+    [K]: all of these; T_bounds [K]: further out the polynomials are meaningless.
+    """
 
     def __init__(self, mechanism: Mechanism):
         specific = GAS_CONSTANT / mechanism.molecular_weights

@@ -3,7 +3,8 @@
 Takes a `Mechanism` with transport data; gives diffusion coefficients and thermal conductivity, for
 `combred.experiments.diffusion`. The polynomial fits are Cantera's own, so that results agree with
 Cantera's to rounding. Cantera itself, called from Python state by state, takes three times as long
-(DRM19, 200 states: 0.41 ms against 0.14 ms)."""
+(DRM19, 200 states: 0.41 ms against 0.14 ms).
+"""
 
 import cantera as ct
 import numpy as np
@@ -46,7 +47,8 @@ class MixtureTransport:
 
     Of pure species, lambda_k = sqrt(T) P_k(ln T), and of pairs, D_jk = T^(3/2) P_jk(ln T) / p, with
     Cantera's polynomials P of degree 4. Raises ValueError where the mechanism has no transport
-    data."""
+    data.
+    """
 
     def __init__(self, mechanism: Mechanism):
         gas = solution_with_transport(mechanism)
@@ -65,7 +67,8 @@ class MixtureTransport:
         """Thermal conductivity lambda (n,) [W/(m K)] of mixtures, T (n,) [K], mole fractions X
         (n, n_species):
 
-        lambda = (sum_k X_k lambda_k + 1 / sum_k (X_k / lambda_k)) / 2"""
+        lambda = (sum_k X_k lambda_k + 1 / sum_k (X_k / lambda_k)) / 2
+        """
         pure = np.sqrt(T)[:, None] * (_powers(T) @ self._conductivity)
         X = np.maximum(X, TINY)
         return 0.5 * ((X * pure).sum(1) + 1.0 / (X / pure).sum(1))
@@ -76,7 +79,8 @@ class MixtureTransport:
 
         D_k = (1 - Y_k) / sum_{j != k} X_j / D_jk
 
-        T (n,) [K], p [Pa], mole fractions X (n, n_species)."""
+        T (n,) [K], p [Pa], mole fractions X (n, n_species).
+        """
         n, species = X.shape
         X = np.maximum(X, TINY)
         if len(self._inverse) != n:

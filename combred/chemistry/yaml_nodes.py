@@ -1,7 +1,8 @@
 """Texts of YAML as nodes, whose scalars keep the letters in which they are written.
 
 Takes the text of a mechanism; gives the nodes that `mechanism_file` looks at, or puts together
-again. Cantera reads the text itself."""
+again. Cantera reads the text itself.
+"""
 
 import contextlib
 import re

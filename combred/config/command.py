@@ -1,7 +1,8 @@
 """`key=value` arguments, and the settings that they make.
 
 The type of a setting's field alone decides how its text is read: `run=007` stays 007, and
-`training.steps=010` is ten."""
+`training.steps=010` is ten.
+"""
 
 import difflib
 import re
@@ -53,7 +54,8 @@ def resolve(arguments: list[str]) -> Settings:
     """Settings from `key=value` arguments, on top of a profile.
 
     Raises ValueError for an argument that is not key=value, an unknown key (naming the nearest), a
-    value of the wrong type, and values that a settings class refuses."""
+    value of the wrong type, and values that a settings class refuses.
+    """
     given: dict[str, str] = {}
     for i, argument in enumerate(arguments):
         key, equals, value = argument.partition("=")

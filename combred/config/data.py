@@ -9,7 +9,8 @@ from combred.config.fields import check, require, setting
 class SamplingSettings:
     """The states that the network is trained on: their number, kinds and ranges.
 
-    `ignitions` is of the sampler 'premixed' alone; all others are of both samplers."""
+    `ignitions` is of the sampler 'premixed' alone; all others are of both samplers.
+    """
 
     states: int = setting(110_000, "rows of the state file", within=(1, 1e8))
     sampler: str = setting(

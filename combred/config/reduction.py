@@ -27,7 +27,8 @@ def parse_method(text: str) -> tuple[str, dict[str, str | float]]:
     """The name of a method and its arguments: "neuron_merging:criterion=l1,t=0.45" ->
     "neuron_merging", {"criterion": "l1", "t": 0.45}.
 
-    Raises ValueError, naming what is possible, for another method, argument or value."""
+    Raises ValueError, naming what is possible, for another method, argument or value.
+    """
     method, _, rest = text.partition(":")
     possible, options = OPTIONS.get(method, {}), dict[str, str | float]()
     require(
@@ -67,7 +68,8 @@ def parse_criteria(text: str) -> dict[str, float]:
 
     Raises ValueError for a kind that is not in `CRITERIA`, naming the nearest, for one given twice,
     and for a limit that is no positive number. A plain number of 1 or more is refused, since a
-    percent sign was probably forgotten."""
+    percent sign was probably forgotten.
+    """
     limits: dict[str, float] = {}
     for item in text.split(",") if text.strip() else []:
         name, _, amount = (part.strip() for part in item.partition(":"))
@@ -98,7 +100,8 @@ class ReductionSettings:
 
     `parameters`: stage i leaves the share parameters[i-1] of the first network's parameters, by any
     method. `layers` and `thresholds`: stage i condenses hidden layer layers[i-1] at the cosine
-    threshold thresholds[i-1]. `criteria`: stage 1 is the smallest network found that meets them."""
+    threshold thresholds[i-1]. `criteria`: stage 1 is the smallest network found that meets them.
+    """
 
     method: str = setting(
         "brain_surgeon",

@@ -56,7 +56,8 @@ class Cells:
 
         judge(step, change): the outcome after the chemistry of a step, from 1, and its change of Y;
         the march goes on while this is `UNSTEADY`. It ends with `NOT_FINITE` where a state cannot
-        be advanced; no exception is raised."""
+        be advanced; no exception is raised.
+        """
         outcome = UNSTEADY
         for step in range(1, limit + 1):
             try:
@@ -78,7 +79,8 @@ class MarchedFlame:
     """A marched flame: its last profile, its history, and its outcome.
 
     x (n,) [m]: centres of the cells of `profile`; t (steps,) [s]; outcome: one of the constants of
-    this module."""
+    this module.
+    """
 
     profile: Any
     x: np.ndarray

@@ -8,7 +8,8 @@ Takes a `Mechanism` and the state of the cells; gives their state a time tau lat
 `combred.experiments.cells`. In space: finite volumes, with fluxes at the faces from centred
 differences, which is conservative and, for cells whose mass or width is equal or changes smoothly,
 of second order. The fluxes through both ends are zero. In time: RKL2, an explicit method of second
-order, whose stable step grows with the square of its number of stages."""
+order, whose stable step grows with the square of its number of stages.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,7 +46,8 @@ class Diffusion(Thermo):
     face between two cells, with the mean T and Y of the two:
 
         j_k* = -rho (W_k / W) D_k dX_k/dx      j_k = j_k* - Y_k sum_i j_i*   (correction velocity)
-        q = -lambda dT/dx + sum_k h_k j_k"""
+        q = -lambda dT/dx + sum_k h_k j_k
+    """
 
     def __init__(
         self,
@@ -126,7 +128,8 @@ class Diffusion(Thermo):
         18), with the stages that the spectral radius requires (`stages_for`). Convection must be
         slower than diffusion from cell to cell (cell Peclet numbers below 2): it does not count in
         the spectral radius. Raises
-        FloatingPointError where the state has NaN, or would require more than `MOST_STAGES`."""
+        FloatingPointError where the state has NaN, or would require more than `MOST_STAGES`.
+        """
         first = self.fluxes(T, Y)
         stages = stages_for(0.5 * tau * first.rate)
         w = 4.0 / (stages**2 + stages - 2)
@@ -157,7 +160,8 @@ def stages_for(ratio: float) -> int:
     """The smallest odd number s >= 3 of RKL2 stages for which a step of `ratio` times the stable
     step of explicit Euler is stable: ratio <= (s^2 + s - 2) / 4.
 
-    Raises FloatingPointError where s would exceed `MOST_STAGES`, or ratio is NaN."""
+    Raises FloatingPointError where s would exceed `MOST_STAGES`, or ratio is NaN.
+    """
     if not ratio <= (MOST_STAGES**2 + MOST_STAGES - 2) / 4:
         raise FloatingPointError(
             f"a diffusion step of {ratio:.3g} times the stable step of explicit Euler needs more "

@@ -2,7 +2,8 @@
 
 `Ignitions`, `IgnitionDelays`, `PremixedFlames`, `CounterflowFlames` and `StirredReactors`, in the
 module `experiment` of their rooms, are experiments. Each is asked by `combred check`, by the
-validation of networks and by the search of a reduction (`combred.experiments.judges`)."""
+validation of networks and by the search of a reduction (`combred.experiments.judges`).
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -36,7 +37,8 @@ class Experiment(ABC, Generic[Run]):
 
     name: in words; kind: the class of its runs; limits: the errors that can be limited, by the name
     of the limit: the keys of such a number in the result of `compare`, which is relative and
-    infinite for a failure."""
+    infinite for a failure.
+    """
 
     mechanism: Mechanism
     mixture: Mixture

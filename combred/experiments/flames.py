@@ -2,7 +2,8 @@
 
 Takes cases and an `Advance`; gives a marched flame of each case. A reference begins with Cantera's
 flame, and is marched by the solver in doubles; an `Advance` begins with the reference. Only the
-chemistry differs."""
+chemistry differs.
+"""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -42,7 +43,8 @@ class MarchedFlames(Experiment[FlameRun]):
         The second march removes the transient of the initial profile, which is absent from a flame
         that starts from the converged reference. It would count as an error of the surrogate: 0.07
         % of the speed at 300 K, 0.27 % at 800 K (docs/findings.md). Raises ValueError where the
-        flame does not become steady."""
+        flame does not become steady.
+        """
         steady, how = self.burn(advance, begin), self.march
         if steady.outcome != STEADY:
             raise ValueError(

@@ -2,7 +2,8 @@
 
 Takes the settings of the validation; gives cases drawn inside its range, and the errors of an
 `Advance` in them, by which a search accepts it. The cases differ from those of the validation, so
-that the errors in a report are not those that chose."""
+that the errors in a report are not those that chose.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +31,8 @@ def draw_ignitions(validation: ValidationSettings, count: int, seed: int) -> lis
     Latin hypercube, log-uniform.
 
     Raises ValueError if the validation has a single temperature, pressure and equivalence ratio:
-    the drawn case would be that of the validation."""
+    the drawn case would be that of the validation.
+    """
     values = {"T0": validation.T0, "p": validation.p, "phi": validation.phi}
     return [Case(*row) for row in _draw(values, "T0", count, [seed, 0])]
 
@@ -64,7 +66,8 @@ def _draw(values: dict[str, list[float]], key: str, count: int, seed: list[int])
 class AcceptanceCriteria:
     """Error limits that a search has to keep, and the cases in which it has to keep them.
 
-    limits: kind of error, of `config.CRITERIA` -> largest relative error [-]."""
+    limits: kind of error, of `config.CRITERIA` -> largest relative error [-].
+    """
 
     limits: dict[str, float]
     ignitions: list[Case]

@@ -1,6 +1,7 @@
 """Labelled states: each with a time step dt and the state dt later, by the generated solver.
 
-Takes states; gives rows that a check compares with CVODE and that a network is trained on."""
+Takes states; gives rows that a check compares with CVODE and that a network is trained on.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

@@ -1,7 +1,8 @@
 """Relative error, the summary of errors, and the peaks of intermediate species in flames.
 
 Peaks of ignitions are not compared: in steps of dt they depend on where the steps lie, for CVODE as
-for a network."""
+for a network.
+"""
 
 import numpy as np
 

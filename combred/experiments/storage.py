@@ -4,7 +4,8 @@ on whether the solutions were read from a file, as after an interruption.
 
 <group>/<i> is a `Rollout`, `Flame` or `StirredRun`, field by field: a dataset for an array, with
 its unit as attribute, an attribute for a number or a word, a group for a field that has fields
-(`case`, `profile`)."""
+(`case`, `profile`).
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -71,7 +72,8 @@ def read_runs(
     """The groups of a file of runs of a kind (`Rollout`, `Flame`, `StirredRun`), and their inputs;
     both {} if there is no file.
 
-    Raises ValueError if the file is damaged or belongs to another mechanism."""
+    Raises ValueError if the file is damaged or belongs to another mechanism.
+    """
     if not Path(path).exists():
         return {}, {}
     try:
@@ -115,7 +117,8 @@ class Answers:
 
     inputs: all that the cases and the reference depend on; solvers: what tells one solver from
     another, as the digest of a network, by name. What the file holds of other inputs or another
-    solver is computed anew. Raises ValueError where the file is damaged."""
+    solver is computed anew. Raises ValueError where the file is damaged.
+    """
 
     path: Path
     experiment: Experiment

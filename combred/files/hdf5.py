@@ -2,7 +2,8 @@
 
 The first 512 bytes of a file are HDF5's user block, which its readers skip. It holds the SHA-256 of
 all other bytes. Every file is read through `opened`, for HDF5 itself follows links and reads bytes
-of other files."""
+of other files.
+"""
 
 import functools
 import hashlib
@@ -69,7 +70,8 @@ def opened(path: Path) -> Iterator[h5py.File]:
 
     Raises ValueError where it is damaged, where it has links, numbers in other files or datasets
     that are no numbers, and where it declares more of them than it can hold; OSError where it is no
-    HDF5 file."""
+    HDF5 file.
+    """
     require_intact(Path(path))
     with h5py.File(path, "r") as file:
         _require_own(file, Path(path).stat().st_size)
@@ -105,7 +107,8 @@ def _require_own(file: h5py.File, size: int) -> None:
 def require_space(folder: Path, size: int) -> None:
     """Raise OSError unless `size` bytes can be written into `folder`, which is made if needed.
 
-    Checked in advance, because HDF5 may crash the process when the disk becomes full."""
+    Checked in advance, because HDF5 may crash the process when the disk becomes full.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder) as file:
         os.posix_fallocate(file.fileno(), 0, size)

@@ -1,6 +1,7 @@
 """Finished parts of a long computation, each a file of arrays, until the whole is made of them.
 
-A computation that is killed at any time goes on with the parts that are there."""
+A computation that is killed at any time goes on with the parts that are there.
+"""
 
 import hashlib
 import io
@@ -18,7 +19,8 @@ class Parts:
 
     inputs: plain JSON of all that decides the parts; the folder is named after its digest, so that
     parts of other inputs are not taken. A part appears whole or not at all; a damaged one, or one
-    of another number or folder, counts as missing."""
+    of another number or folder, counts as missing.
+    """
 
     def __init__(self, path: Path, inputs: dict):
         self.path = Path(path)

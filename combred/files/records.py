@@ -1,6 +1,7 @@
 """Records: JSON files of numbers, written whole or not at all, hashes of files, and the cache.
 
-Imports nothing of combred."""
+Imports nothing of combred.
+"""
 
 import contextlib
 import errno
@@ -90,7 +91,8 @@ def write_files(contents: dict[Path, bytes], mode: int = 0o666, lasting: bool = 
     has room for all. A symbolic link is replaced, and not followed.
 
     mode: permissions before the umask; lasting: as in `put_in_place`. Raises OSError if the disk
-    is full."""
+    is full.
+    """
     # Other threads, processes and containers may write the same.
     new = {path.with_name(f"{path.name}.{secrets.token_hex(6)}.new"): path for path in contents}
     try:

@@ -1,6 +1,7 @@
 """Damage in the files of `torch.save` and `torch.jit.save`, which are zip archives.
 
-torch does not compare their checksums when it reads them."""
+torch does not compare their checksums when it reads them.
+"""
 
 import io
 import zipfile
@@ -14,7 +15,8 @@ def damage_in(file: Path | io.BytesIO) -> str | None:
     whole. Raises OSError if there is no file, or it cannot be opened.
 
     A part with the attribute of a folder, which a single flipped bit gives it and which no checksum
-    covers, is damaged too: torch takes uninitialised memory for its contents."""
+    covers, is damaged too: torch takes uninitialised memory for its contents.
+    """
     data = io.BytesIO(file.read_bytes()) if isinstance(file, Path) else file
     try:
         with zipfile.ZipFile(data) as parts:

@@ -1,7 +1,8 @@
 """The rows and the state of a long computation, from which it goes on after an interruption.
 
 Trainings, reductions and searches add rows of numbers and save their state now and then: one that
-is killed at any time goes on from the state saved last."""
+is killed at any time goes on from the state saved last.
+"""
 
 import hashlib
 import io
@@ -23,7 +24,8 @@ class Trace:
     The state counts the rows that belong to it and holds their digest. A row is appended as it is
     added, and the state is written whole or not at all: rows beyond its count are removed when it
     is loaded. inputs: plain JSON of all that decides the outcome. path: None keeps nothing.
-    instead: as for `require_same`."""
+    instead: as for `require_same`.
+    """
 
     def __init__(self, path: Path | None, inputs: dict, instead: str = ""):
         self.path, self.kept = path or Path(), path is not None
@@ -64,7 +66,8 @@ class Trace:
         """The state saved last, after its rows are read; None where there is none. needs_rows:
         False where it goes on without its rows if their file has been moved away.
 
-        Raises ValueError for a damaged file, rows that are missing, and a state of other inputs."""
+        Raises ValueError for a damaged file, rows that are missing, and a state of other inputs.
+        """
         stored = self.peek()
         if not stored:
             self.restart()

@@ -5,7 +5,8 @@ calls it. (A surrogate on a GPU is `combred.native.compile_cuda`.)
 
 The folder `grouping` holds the definition in torch (`reference`), the implementation for CPUs
 (`cpu`) and that in Triton (`gpu`). Triton is imported only when it is needed: `loading` says
-whether it can run."""
+whether it can run.
+"""
 
 from torch import Tensor
 
@@ -35,7 +36,8 @@ def group(
       cannot run Triton, the reason is logged once.
 
     Raises ValueError if `weights` is not a matrix, `threshold` not a cosine or `implementation`
-    unknown; RuntimeError, with the cause, if "triton" is asked for and cannot run."""
+    unknown; RuntimeError, with the cause, if "triton" is asked for and cannot run.
+    """
     if weights.ndim != 2:
         raise ValueError(f"group wants rows (m, d), not shape {tuple(weights.shape)}")
     if not -1.0 <= threshold <= 1.0:

@@ -1,7 +1,8 @@
 """Whether the Triton kernels can run, and the message where they cannot.
 
 The operations of `combred.kernels` ask here before they import a module of kernels. Importing
-combred neither imports Triton nor initialises CUDA: only a call that might use them does."""
+combred neither imports Triton nor initialises CUDA: only a call that might use them does.
+"""
 
 import importlib
 import logging
@@ -22,7 +23,8 @@ def unavailable(device: torch.device) -> str | None:
     """The reason why Triton kernels cannot run on tensors of `device`, or None if they can.
 
     They run on CUDA devices of compute capability 8.0 and more. With TRITON_INTERPRET=1 they are
-    interpreted on a CPU, which is slow."""
+    interpreted on a CPU, which is slow.
+    """
     try:
         triton = importlib.import_module("triton")
     except ModuleNotFoundError as error:

@@ -1,7 +1,8 @@
 """The artefacts of a run: where each lies, and what it depends on.
 
 Takes a `Run`; gives an `Artefact`. The settings that an artefact depends on stand here and nowhere
-else. Whether a file that is there may be used is asked of its `Artefact`."""
+else. Whether a file that is there may be used is asked of its `Artefact`.
+"""
 
 from dataclasses import asdict
 from typing import Any

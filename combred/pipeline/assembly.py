@@ -1,7 +1,8 @@
 """The steps of a run, put together: each takes from the `Run` what its step asks for.
 
 Takes a `Run` and results of the steps before; gives the result of the step. What a step has made is
-read if it was made with the settings of now, and refused otherwise."""
+read if it was made with the settings of now, and refused otherwise.
+"""
 
 import functools
 from collections.abc import Callable
@@ -131,7 +132,8 @@ def load_data(run: Run) -> Data:
 def load_surrogates(run: Run) -> list[Surrogate]:
     """The surrogates of stages 0, 1, ... up to the one asked for, from the run folder.
 
-    Raises FileNotFoundError where one is missing, ValueError where it has other settings."""
+    Raises FileNotFoundError where one is missing, ValueError where it has other settings.
+    """
     later = range(1, run.settings.stage + 1)
     reduced = (artefacts.reduced_network(run, i).load(run.mechanism) for i in later)
     return [load_first(run), *reduced]
@@ -166,7 +168,8 @@ def stored_first(run: Run) -> NetworkArtefact:
 def require_same_settings(run: Run) -> None:
     """ValueError if any file of the run folder is damaged, or was made with other settings.
 
-    Asked before a command does anything: a run folder belongs to its settings."""
+    Asked before a command does anything: a run folder belongs to its settings.
+    """
     states, record = artefacts.states(run), run.path("sample.json")
     if states.path.exists():
         load_data(run)

@@ -1,7 +1,8 @@
 """The command: `python -m combred.pipeline stage=2 key=value`.
 
 Does the steps that are missing and reuses the files that are there: sample, train (stage 0),
-reduce (stages 1 to N), validate, export, report (`combred.pipeline.assembly`)."""
+reduce (stages 1 to N), validate, export, report (`combred.pipeline.assembly`).
+"""
 
 import time
 from collections.abc import Callable

@@ -1,7 +1,8 @@
 """What commands show a person: lines, progress bars, one clear error.
 
 On a terminal progress bars move. In a log, or between the bars, a line says every few seconds what
-is being done, so that a command that works is never taken for one that hangs."""
+is being done, so that a command that works is never taken for one that hangs.
+"""
 
 import re
 import threading

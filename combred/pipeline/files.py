@@ -1,7 +1,8 @@
 """The files of a run: each says what it was made from, and is refused where that is another.
 
 Takes paths and inputs, which `combred.pipeline.artefacts` knows; gives what the files hold. The
-numbers of trainings and reductions lie in train.json and reduce.json, for the report."""
+numbers of trainings and reductions lie in train.json and reduce.json, for the report.
+"""
 
 import json
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ class Artefact:
         """ValueError, with what differs, if the file was made with other inputs.
 
         stored: the inputs that the file, or the record beside it, was written with; None where
-        they are unknown, as of states that were not made by the pipeline."""
+        they are unknown, as of states that were not made by the pipeline.
+        """
         if stored is not None:
             require_same(self.path, stored, self.inputs, ANOTHER_RUN)
 

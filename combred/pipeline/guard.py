@@ -1,6 +1,7 @@
 """How a command ends: signals stop it, and an error that a user can mend is one message.
 
-Takes the work of a command as a function; gives its exit status. It configures the log."""
+Takes the work of a command as a function; gives its exit status. It configures the log.
+"""
 
 import errno
 import logging

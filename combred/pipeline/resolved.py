@@ -1,6 +1,7 @@
 """Settings that depend on the mechanism: its fuel, and the temperatures at which it ignites.
 
-Takes `Settings` and a `Mechanism`; gives `Settings` in which none of them is left open."""
+Takes `Settings` and a `Mechanism`; gives `Settings` in which none of them is left open.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

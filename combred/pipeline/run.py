@@ -1,6 +1,7 @@
 """A run: its settings, its mechanism, and its folder with a lock.
 
-What puts the steps together knows it; a step takes its own settings and artefacts."""
+What puts the steps together knows it; a step takes its own settings and artefacts.
+"""
 
 import errno
 import fcntl

@@ -1,7 +1,8 @@
 """The stage table: how far each stage reduces the network, and the record of a stage.
 
 Takes the network of one stage and calibration inputs; gives the network of the next stage, reduced
-by `combred.reduction.reduce`, and a record of numbers. The steps of the pipeline retrain it."""
+by `combred.reduction.reduce`, and a record of numbers. The steps of the pipeline retrain it.
+"""
 
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -27,7 +28,8 @@ class Stage:
     layer > 0: hidden layer `layer` (1 is the first) alone, by condensation at the cosine
     `threshold`. Else parameters: the share of the first network's parameters that the stage leaves,
     widths of all layers chosen. criteria: not empty where that share is searched for
-    (`shrink_until`), so that it is not known beforehand."""
+    (`shrink_until`), so that it is not known beforehand.
+    """
 
     index: int
     layer: int = 0
@@ -69,7 +71,8 @@ def reduce_stage(
     of the first network.
 
     Raises ValueError where the stage changes nothing, `Unreachable` where one unit in each layer is
-    more than its share of the parameters."""
+    more than its share of the parameters.
+    """
     amount: dict[str, Any] = {"layer": stage.layer, "threshold": stage.threshold}
     how: dict[str, Any] = {"layers": [stage.layer], "threshold": stage.threshold}
     remedy = "Lower reduction.thresholds, or train from a smaller initialisation (network.scales)."

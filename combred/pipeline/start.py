@@ -1,6 +1,7 @@
 """The shipped model, if there is one, that can be stage 0 of a run.
 
-Takes settings and the cards of the shipped models; gives a name, or the reasons why none fits."""
+Takes settings and the cards of the shipped models; gives a name, or the reasons why none fits.
+"""
 
 from dataclasses import asdict
 

@@ -6,7 +6,8 @@
 - `train_sparsely` (complexity/): units and residual blocks are removed during training.
 
 A method takes the `Units` of one hidden layer and returns a `Merge`, which `apply_merge` carries
-out."""
+out.
+"""
 
 from combred.reduction.automatic import AutomaticSettings, reduce_automatically
 from combred.reduction.complexity.pruning import Complexity, train_sparsely

@@ -42,7 +42,8 @@ def allocate(
     are recounted after each step, since a unit costs less when the layers beside it are narrower.
     For a budget of parameters or flops, the same share of every layer is tried as well, and the one
     with the smaller error returned: losses of the brain surgeon need not be those of the method in
-    use. An error is met by bisection along the path of widths, on which it is taken to rise."""
+    use. An error is met by bisection along the path of widths, on which it is taken to rise.
+    """
     if multiple != int(multiple) or multiple < 1:
         raise ValueError(f"multiple={multiple} is a whole number of units, at least 1")
 

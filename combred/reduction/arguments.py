@@ -90,7 +90,8 @@ def choose_layers(
     reduce), and why others are left alone.
 
     Raises ValueError for a layer that it cannot reduce, or that is named twice, and where no layer
-    is left."""
+    is left.
+    """
     if isinstance(layers, (str, int)):
         raise ValueError(f"layers={layers!r} is one name: give a list, layers=[{layers!r}]")
     untouched, targets = dict(survey.untouched), []

@@ -1,7 +1,8 @@
 """Layer after layer: the work of `combred.reduce` once its arguments are checked.
 
 Front to back, for each layer: the method chooses a `Merge`, least squares refits it,
-`merge.apply_merge_in_place` carries it out."""
+`merge.apply_merge_in_place` carries it out.
+"""
 
 import copy
 import math
@@ -37,7 +38,8 @@ class LayerReduction:
     rows: to which the kept units are fitted, inputs times positions; None where nothing is fitted.
     error: relative (Frobenius) error of the pre-activations of the layers that read this one,
     against the network that was given, over the calibration inputs that are held out of every fit;
-    None without calibration. seconds: wall time."""
+    None without calibration. seconds: wall time.
+    """
 
     layer: str
     method: str
@@ -73,7 +75,8 @@ class LayerwiseReducer:
     """A network that is to be reduced (it is never modified), and what holds for all its layers.
 
     calibration: the inputs that are fitted. held_out: those on which errors are measured. Both are
-    None without calibration."""
+    None without calibration.
+    """
 
     network: nn.Module
     example_input: Tensor
@@ -85,7 +88,8 @@ class LayerwiseReducer:
     def reduce(self, layers: list[HiddenLayer], sizes: list[dict]) -> Reduced:
         """Reduce `layers` one after another, front to back, each to its size.
 
-        sizes: {"keep": units} or {"threshold": value} of each layer."""
+        sizes: {"keep": units} or {"threshold": value} of each layer.
+        """
         reduced, trace = copy.deepcopy(self.network), []
         size = self.count(reduced)
         for layer, how_far in zip(layers, sizes, strict=True):
@@ -142,7 +146,8 @@ class LayerwiseReducer:
         """The merge of one layer, compensated, the one that the method chose, and the number of
         rows to which units are fitted, None where none are.
 
-        reduced: the network whose earlier layers are reduced, None if none is."""
+        reduced: the network whose earlier layers are reduced, None if none is.
+        """
         current = self.network if reduced is None else reduced
         if how_far.get("keep") == layer.units:
             whole = Merge.prune(torch.arange(layer.units), layer.units)

@@ -1,7 +1,8 @@
 """`combred.reduce`: any trained network, made smaller by any method.
 
 The arguments are checked (`arguments`), the hidden layers found (`network.layers`), their widths
-given or chosen (`allocation`), and the layers reduced one after another (`layerwise`)."""
+given or chosen (`allocation`), and the layers reduced one after another (`layerwise`).
+"""
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
@@ -69,7 +70,8 @@ def reduce(
 
     Returns `Reduced`. Raises ValueError, with the reason, for a network that cannot be traced, a
     layer that cannot be reduced, and wrong arguments; `Unchanged` where every unit would stay;
-    `Unreachable` where no widths meet a budget."""
+    `Unreachable` where no widths meet a budget.
+    """
     sizes = dict(threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error)
     kind, amount = _how_far(sizes)
     if hasattr(network, "network_inputs"):  # a model

@@ -18,4 +18,5 @@ take rows of plain numbers by name. A new page reads its file of numbers and is 
     write_page(folder / "reduce.html", page)
 
 A figure is a function of plain numbers, which `write_page` calls in the style of all pages; it
-computes nothing."""
+computes nothing.
+"""

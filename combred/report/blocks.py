@@ -2,7 +2,8 @@
 
 A block is content without layout; `page.html.j2` lays it out. Text may hold `code` and **strong**
 words. Imports nothing of combred, and matplotlib for types alone, so that the console can show a
-`Table`, too."""
+`Table`, too.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +36,8 @@ class Note(Block):
 class Table(Block):
     """Rows of formatted numbers under column heads; a row of one cell is a heading in the table.
 
-    `source`: the files that hold the numbers. The first `left` columns are words, aligned left."""
+    `source`: the files that hold the numbers. The first `left` columns are words, aligned left.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]

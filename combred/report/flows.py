@@ -4,7 +4,8 @@ section of a page each.
 Takes `results`, the rows of each solver or network by its name, a row for each case, with the keys
 of validation.json; `curves`, by the same names and "reference", of each case the arrays "x" [m] or
 "t" [s], "T" [K] and "Y", mass fractions by species, {} where they are missing; and `files`, the
-names of the file of the rows and of that of the curves, which may be the same."""
+names of the file of the rows and of that of the curves, which may be the same.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,8 @@
 """A run folder, read once for its report.
 
 Takes the files of numbers in the folder; gives a `Folder`. Only validation.json is required. Other
-files that are missing are empty here, and the report says that they are missing."""
+files that are missing are empty here, and the report says that they are missing.
+"""
 
 import json
 from collections.abc import Iterable
@@ -23,7 +24,8 @@ class Folder:
     last stage, the result; `compared`: the results of what figures and tables of cases show, the
     solver, the first and the last stage, by name; `reductions`: the records of reduce.json by
     stage. Raises FileNotFoundError, with the command to type, if the run has not been validated;
-    ValueError if a file is damaged."""
+    ValueError if a file is damaged.
+    """
 
     def __init__(self, path: Path, mechanism: Mechanism):
         self.path, self.mechanism = Path(path), mechanism
@@ -53,7 +55,8 @@ class Folder:
         x [m], of flames, or over t [s]. {} where the file is missing, is not that of
         validation.json, or lacks a result. Raises ValueError if it is damaged.
 
-        name: of the file; inputs: the key of its inputs in validation.json."""
+        name: of the file; inputs: the key of its inputs in validation.json.
+        """
         path, groups = self.path / name, ("reference", *self.compared)
         if not path.exists():
             return {}

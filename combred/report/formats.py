@@ -1,6 +1,7 @@
 """How numbers and lists are written on pages and on the console.
 
-Imports nothing of combred. **Strong** words are alarming, as in blocks."""
+Imports nothing of combred. **Strong** words are alarming, as in blocks.
+"""
 
 import math
 from collections.abc import Sequence

@@ -3,7 +3,8 @@
 Takes `results`: the rows of each solver or network by its name, a row for each case, with the keys
 of validation.json: "case" in words, "T0" [K], "p" [Pa], "phi", "ignited", "delay" and
 "reference_delay" [s], "delay_error" (relative); optionally "burnt_T_error" [K], and "dt" [s] where
-the cases have different time steps. The last name is the one that the page is about."""
+the cases have different time steps. The last name is the one that the page is about.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

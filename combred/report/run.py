@@ -1,6 +1,7 @@
 """The page of a run: report.html and its figures.
 
-Takes the files that the other steps wrote into a run folder; measures and computes nothing."""
+Takes the files that the other steps wrote into a run folder; measures and computes nothing.
+"""
 
 from pathlib import Path
 
@@ -23,7 +24,8 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
     """Write report.html and figures/ into a run folder that has been validated.
 
     Raises FileNotFoundError if validation.json is missing, ValueError if a file is damaged or
-    belongs to another mechanism."""
+    belongs to another mechanism.
+    """
     run = Folder(folder, mechanism)
     page = Page(
         title=f"Networks, solver and CVODE: {run.inputs['fuel']}, {mechanism.name}",

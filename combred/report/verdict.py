@@ -1,7 +1,8 @@
 """The head of a report: what a flow code should take, in words, with warnings; and the table of
 CVODE, the solver and every stage, which the console shows, too.
 
-The numbers are those of validation.json."""
+The numbers are those of validation.json.
+"""
 
 from combred.report.blocks import Note, Table
 from combred.report.folder import Folder, stages
@@ -92,7 +93,8 @@ def comparison(numbers: dict, shipped: str = "") -> Table:
     out.
 
     numbers: of validation.json; shipped: the name of the network of stage 0, if it is one that
-    comes with combred."""
+    comes with combred.
+    """
     timing, rows = numbers["timing"], []
     results = {f"stage {stage}": of for stage, of in stages(numbers).items()}
     for name, time in timing["times"].items():

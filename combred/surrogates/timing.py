@@ -1,7 +1,8 @@
 """Time per state of CVODE, of the generated solver and of surrogates, on the same states and one
 core, in one run.
 
-Takes solvers (any `Advance`) and states; gives seconds per state."""
+Takes solvers (any `Advance`) and states; gives seconds per state.
+"""
 
 import time
 from collections.abc import Callable
@@ -39,7 +40,8 @@ def compare_times(
 
     surrogates: stage -> surrogate; states (n, 2 + n_species): those that are advanced, over dt [s].
     Returns the times by name (see `time_per_state`), the shares of the states that a surrogate
-    leaves to the solver behind it, by name, and the conditions of the measurement."""
+    leaves to the solver behind it, by name, and the conditions of the measurement.
+    """
     solvers: dict[str, tuple[Advance, int]] = {}
     for tolerance in (REFERENCE, CFD_TOLERANCE):
         name = f"CVODE rtol {tolerance.rtol:g} atol {tolerance.atol:g}"
@@ -76,7 +78,8 @@ def time_per_state(
 
     solvers: name -> (solver, number of `states` (n, 2 + n_species) that it advances in one call).
     These are evenly spaced, since neighbours in a state file are similar. The repeats of the
-    solvers are interleaved, so that a slow phase of the machine affects all of them."""
+    solvers are interleaved, so that a slow phase of the machine affects all of them.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in solvers}
     for repeat in range(WARM_UP + repeats):
         for name, (solver, n) in solvers.items():

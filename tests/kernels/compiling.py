@@ -4,7 +4,8 @@
     module = "combred.kernels.grouping.adjacency"
     compiled([Kernel(module, "write_tiles", {"bits": "*i32:16", ...}, ...)])
 
-They are compiled in a process of their own, in which Triton's interpreter is off."""
+They are compiled in a process of their own, in which Triton's interpreter is off.
+"""
 
 import dataclasses
 import importlib
@@ -24,7 +25,8 @@ class Kernel:
     signature: the type of each argument as Triton writes it, "*fp32" for a pointer, with ":16" if
     the argument is divisible by 16, as pointers to whole tensors are. constants: the constexprs.
     These and num_warps, num_stages, maxnreg may be names of constants of the module, so that the
-    compiled kernel is the one that is launched. arch: the compute capability, 80 or 90."""
+    compiled kernel is the one that is launched. arch: the compute capability, 80 or 90.
+    """
 
     module: str
     function: str
@@ -38,7 +40,8 @@ class Kernel:
 
 def compiled(kernels: list[Kernel]) -> list[dict]:
     """Of each kernel: `registers` of a thread, `spill_bytes`, `shared` bytes of a program, its
-    `ptx`, and `sizes`, the integer constants of its module."""
+    `ptx`, and `sizes`, the integer constants of its module.
+    """
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "TRITON_CACHE_DIR": cache}
         environment.pop("TRITON_INTERPRET", None)

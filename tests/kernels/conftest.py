@@ -35,7 +35,8 @@ def triton(device):
     Without a GPU the kernels are interpreted. Triton decides whether a function is interpreted when
     its module is imported. Functions of Triton's own library, which other tests may have imported
     before, are replaced by interpreted ones while the tests of a module run. The interpreter is
-    switched on only during the import, so that nothing else is interpreted."""
+    switched on only during the import, so that nothing else is interpreted.
+    """
     pytest.importorskip("triton", reason="pip install combred[cuda]")
     if device.type == "cuda":
         yield importlib.import_module
@@ -65,7 +66,8 @@ def patch_language_once(patch: pytest.MonkeyPatch) -> None:
     """Let Triton's interpreter replace the functions of `triton.language` once in a launch.
 
     It does so again in every call of a device function, which takes most of its time. Here the
-    first call from each module does so, and all are restored at the end of the launch."""
+    first call from each module does so, and all are restored at the end of the launch.
+    """
     from triton.runtime import interpreter
 
     if not hasattr(interpreter, "_LangPatchScope"):  # a version of Triton that does not restore

@@ -1,6 +1,7 @@
 """Tiny runs of the pipeline: real in every step, and far too small to be accurate.
 
-A test calls the command in its own process."""
+A test calls the command in its own process.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

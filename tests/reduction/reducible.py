@@ -1,6 +1,7 @@
 """All reduction methods, and small networks of each kind that they reduce.
 
-from reducible import ALL_METHODS, make"""
+from reducible import ALL_METHODS, make
+"""
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +18,8 @@ def draw(network: nn.Module, seed: int = 0) -> nn.Module:
     """A network with seeded weights, biases and batch norms, in evaluation mode.
 
     No statistic is zero or one, and a third of the scales of batch norms are negative: code that
-    forgets one of them gives a wrong result."""
+    forgets one of them gives a wrong result.
+    """
     generator = torch.Generator().manual_seed(seed)
     for module in network.modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm):

@@ -1,6 +1,7 @@
 """`combred.reduce`: its arguments and its record, a surrogate's network, and all that it refuses.
 
-Properties of the methods are tested in methods/test_all_methods.py."""
+Properties of the methods are tested in methods/test_all_methods.py.
+"""
 
 from dataclasses import replace
 from functools import partial

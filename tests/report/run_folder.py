@@ -1,7 +1,8 @@
 """A run folder of plain numbers, and the page of a report as its reader sees it.
 
 `make_run` writes the files of a run from relative errors; the tests of `tests/pipeline` draw the
-reports of finished runs."""
+reports of finished runs.
+"""
 
 import html
 import json

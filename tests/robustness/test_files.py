@@ -2,7 +2,8 @@
 
 A copy of a run has one of its files damaged, and the command is given again. It may refuse, in one
 line with the name of the file; then the file is moved away, as the line advises, and the command
-has to go on to the same networks. Or it ends well; then its results have to be those of the run."""
+has to go on to the same networks. Or it ends well; then its results have to be those of the run.
+"""
 
 import contextlib
 import os
@@ -35,7 +36,8 @@ def is_refused(
     """Whether the command is refused after a damage to the file `name` of a copy of `run`; that it
     is refused clearly or gives `whole`, the results of the finished run, is asserted.
 
-    words: the command; remedy: also follow the advice of a refusal."""
+    words: the command; remedy: also follow the advice of a refusal.
+    """
     with copied(run) as here:
         sound = {path.name: path.read_bytes() for path in here.glob("stage?.safetensors")}
         sound.pop(name, None)

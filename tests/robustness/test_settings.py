@@ -1,6 +1,7 @@
 """Every setting refuses hostile values in one line that names it, or takes values in range.
 
-The settings are those of `combred.config.command.keys()`: a new one is attacked by being listed."""
+The settings are those of `combred.config.command.keys()`: a new one is attacked by being listed.
+"""
 
 import dataclasses
 import math

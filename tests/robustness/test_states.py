@@ -2,7 +2,8 @@
 
 A door may refuse a call with ValueError, or answer; an answer is finite, conserves enthalpy and
 pressure and has sum Y = 1, or its error estimate exceeds 1. What one door refuses, the others
-refuse or doubt; their networks trust the same states."""
+refuse or doubt; their networks trust the same states.
+"""
 
 import io
 import itertools

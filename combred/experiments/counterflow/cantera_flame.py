@@ -2,7 +2,8 @@
 
 Takes a `Mechanism` and the two streams; gives a solved `cantera.CounterflowDiffusionFlame`, at one
 strain rate or at rising ones until it is extinct. States are drawn from it, and the flames of
-`combred.experiments.counterflow.flame` start from it."""
+`combred.experiments.counterflow.flame` start from it.
+"""
 
 from dataclasses import dataclass
 
@@ -56,7 +57,8 @@ def solve_counterflow(
     momentum, so that a = 4 u_o / L. L follows the thickness of the flame, the square root of
     diffusivity (as T^1.7) over strain rate. refinements: Cantera's refine criteria, the first for
     all strain rates on the way, the others for the last one, one after another. Raises ValueError
-    where the mechanism has no transport data, and IntegrationError where Cantera finds no flame."""
+    where the mechanism has no transport data, and IntegrationError where Cantera finds no flame.
+    """
     gas = solution_with_transport(mechanism)
     gas.TP = case.fuel_T, case.p
     low = min(strain, WIDTH_STRAIN * STEP)
@@ -101,7 +103,8 @@ def strain_further(flame: ct.CounterflowDiffusionFlame, factor: float) -> bool:
 
     The solution is scaled by the similarity of flames (Fiala & Sattelmayer, J. Combust. 2014,
     484372): length a^(-1/2), velocity a^(1/2), pressure curvature a^2; and then solved. A solution
-    that Cantera does not find counts as extinct; the flame must then be restored."""
+    that Cantera does not find counts as extinct; the flame must then be restored.
+    """
     domain = flame.flame
     domain.grid = flame.grid * factor**-0.5
     flame.fuel_inlet.mdot *= factor**0.5

@@ -1,7 +1,8 @@
 """Counterflow flames of fuel against oxidizer, compared by peak temperature, profile and radicals.
 
 Takes streams and an `Advance`; gives a `CounterflowFlame` of each case
-(`combred.experiments.counterflow.flame`), and errors as plain numbers."""
+(`combred.experiments.counterflow.flame`), and errors as plain numbers.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -90,7 +91,8 @@ def compare(mechanism: Mechanism, curve: Curve, reference: Curve) -> dict:
     peak_T_error [K]; shift [m]: of `curve` to the right by which the profiles of T agree best, at
     most `POSITION` of the reference's thickness; profile_T_error [K]: largest difference of T with
     this shift, at the points of `reference` within `curve`; peak_errors: relative errors of the
-    largest mass fractions of radicals."""
+    largest mass fractions of radicals.
+    """
     spline, limit = PchipInterpolator(curve.x, curve.T), POSITION * reference.thickness
 
     def off(shift: float) -> float:

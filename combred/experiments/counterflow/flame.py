@@ -3,7 +3,8 @@
 Takes a `CounterflowProfile` (`combred.experiments.counterflow.grid`), which starts from Cantera's
 flame, and an `Advance`; gives a `CounterflowFlame`, marched in time until it is steady or extinct.
 
-Transport and chemistry are split after Strang (`combred.experiments.cells`)."""
+Transport and chemistry are split after Strang (`combred.experiments.cells`).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -34,7 +35,8 @@ class CounterflowMarch:
     cells: number of cells; tolerance [K]: a flame is steady when its peak temperature changes by
     less, and its profile by less than three times as much, over `INTERVAL`; longest: end of the
     march, in inverse strain rates of the inlets. Raises ValueError for values with which no flame
-    can be resolved or become steady."""
+    can be resolved or become steady.
+    """
 
     cells: int = 80
     tolerance: float = 0.3
@@ -82,7 +84,8 @@ def burn(
     """March the flame `begin` with `solver` in steps of dt [s] until it is steady or extinct.
 
     A flame that is neither after how.longest, or has values that are not finite, has this as its
-    `outcome`; no exception is raised. on_progress(steps done, most steps)."""
+    `outcome`; no exception is raised. on_progress(steps done, most steps).
+    """
     grid = CounterflowGrid(mechanism, begin)
     every = max(round(INTERVAL / begin.strain / dt), 2)
     limit = max(round(how.longest / INTERVAL), 1) * every

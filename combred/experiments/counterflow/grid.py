@@ -9,7 +9,8 @@ integral rho dz from the stagnation plane, and with the similarity variable V = 
 without chemistry. G [kg/(m^2 s)] is the mass flux relative to the coordinate: rho u where the flame
 is steady. It is not solved for, but kept as G(m) of Cantera's steady flame, so that two solvers see
 the same flow. (V, and with it G, follows the density only weakly.) The fluxes j and q are those of
-`combred.experiments.diffusion`."""
+`combred.experiments.diffusion`.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -36,7 +37,8 @@ class CounterflowProfile:
 
     strain [1/s]: of the inlets (`solve_counterflow`); cell_mass (n,) [kg/m^2]; flux (n + 1,)
     [kg/(m^2 s)]: G at the faces, from positive to negative; T (n,) [K]; Y (n, n_species); stream_T
-    (2,) [K] and stream_Y (2, n_species): of fuel and oxidizer."""
+    (2,) [K] and stream_Y (2, n_species): of fuel and oxidizer.
+    """
 
     case: CounterflowCase
     strain: float
@@ -127,7 +129,8 @@ class CounterflowGrid(Cells):
         """dY/dt (n, n_species) [1/s] and dh/dt (n,) [J/(kg s)] of convection: with the means at the
         inner faces (`_upwind`), the streams at the ends, and gas of a cell that leaves it sideways,
 
-        m_i dphi_i/dt = G_left (phi_left - phi_i) - G_right (phi_right - phi_i)"""
+        m_i dphi_i/dt = G_left (phi_left - phi_i) - G_right (phi_right - phi_i)
+        """
         G, mass = self.profile.flux, self.profile.cell_mass
         found = []
         for phi, stream in ((Y.T, self.profile.stream_Y.T), (h[None], self.stream_h[None])):

@@ -3,7 +3,8 @@ products, which diffuse and react in turn.
 
 Takes streams; gives the states of the cells, step after step, for `flow.states`.
 In them radicals diffuse into the fresh gas, and fuel into the flame, as in a premixed flame. The
-flames need not be resolved nor steady: neither are those of a flow."""
+flames need not be resolved nor steady: neither are those of a flow.
+"""
 
 import cantera as ct
 import numpy as np
@@ -29,7 +30,8 @@ def flames(streams: Streams, count: int, cells: "Cells") -> tuple[np.ndarray, np
     and their time steps dt (n,) [s]. Raises FloatingPointError where the diffusion fails.
 
     A state has diffused over a part of a step: the time step of a flow solver may be short beside
-    that of the flame."""
+    that of the flame.
+    """
     n = int(np.ceil(count / ROWS))
     fresh_T, p = streams.temperature(FRESH_T, n), streams.log_uniform(streams.settings.p, n)
     fresh_Y = streams.premixed(n)
@@ -62,7 +64,8 @@ class Cells(Diffusion):
     In the mass coordinate the fluxes are proportional to the pressure, so that only the ratio of a
     time step to the time of heat conduction across a cell counts: the flames diffuse at 1 atm over
     a time of 1, with cell masses that give each its own ratio. Raises ValueError where the
-    mechanism has no transport data."""
+    mechanism has no transport data.
+    """
 
     def __init__(self, mechanism: Mechanism):
         super().__init__(mechanism, ct.one_atm, 1.0)

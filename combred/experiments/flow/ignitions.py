@@ -1,7 +1,8 @@
 """Ignitions: premixed gas, or a mixture of it with another stream, until it has burnt.
 
 Takes streams; gives states for `flow.states`, which are dense where the gas reacts
-fast: they are uniform in a path length."""
+fast: they are uniform in a path length.
+"""
 
 import numpy as np
 
@@ -42,7 +43,8 @@ class Paths:
     """The paths of ignitions from the states `begin` (m, 2 + n_species), with their lengths (m,).
 
     Their segments lie one after the other: a state, its time [s], the step [s] and the path length
-    of each (`march`), and the sum of these lengths at its end."""
+    of each (`march`), and the sum of these lengths at its end.
+    """
 
     def __init__(self, streams: Streams, begin: np.ndarray):
         self.streams, self.begin = streams, begin

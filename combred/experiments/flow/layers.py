@@ -1,7 +1,8 @@
 """Mixing layers: lines of particles between two streams, which mix with their neighbours and react.
 
 Takes streams; gives states for `flow.states`. Mixing and reaction balance in them,
-as transport and reaction do in a flame."""
+as transport and reaction do in a flame.
+"""
 
 import numpy as np
 
@@ -23,7 +24,8 @@ def layers(streams: Streams, count: int) -> tuple[np.ndarray, np.ndarray]:
 
     In every step, each of the particles, of equal mass, approaches the mean of its neighbours, and
     reacts. Some are replaced by a stream, at the rate of the residence time. The states are those
-    before the reaction. A layer ends where a temperature leaves the range."""
+    before the reaction. A layer ends where a temperature leaves the range.
+    """
     rng, n = streams.rng, int(np.ceil(count / ROWS))
     shape, p = (n, PARTICLES), streams.log_uniform(streams.settings.p, n)
     mixing = streams.log_uniform(MIXING, n)

@@ -1,6 +1,7 @@
 """Mixtures: two or three streams mixed in mass and enthalpy, as they are and after a reaction.
 
-Takes streams; gives states for `flow.states`."""
+Takes streams; gives states for `flow.states`.
+"""
 
 import numpy as np
 

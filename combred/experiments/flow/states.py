@@ -9,7 +9,8 @@ Takes a `Mechanism` and `SamplingSettings`; gives blocks of labelled rows. There
 - flame: cells of a small premixed flame, of mechanisms with transport data.
 
 Every row has its own dt, log-uniform. Its label is the state dt later, by the generated solver in
-double precision. The trajectories themselves are less precise: any state may be a row."""
+double precision. The trajectories themselves are less precise: any state may be a row.
+"""
 
 from dataclasses import dataclass
 from functools import partial
@@ -60,7 +61,8 @@ class FlowStates:
     """Draws blocks of labelled rows; each depends on the seed, its index and its length alone.
 
     settings: `fuel`, `oxidizer` as compositions in moles; ranges `p` [Pa], `phi`, `T0` [K] of
-    ignitions, and `dt` [s], all log-uniform but T0."""
+    ignitions, and `dt` [s], all log-uniform but T0.
+    """
 
     def __init__(self, mechanism: Mechanism, settings: SamplingSettings, solver: Solver, seed: int):
         self.streams, self.seed = Streams(mechanism, settings, solver), seed

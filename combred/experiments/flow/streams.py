@@ -2,7 +2,8 @@
 
 Takes `SamplingSettings` and a `Solver`; gives arrays of random streams and of
 mixtures of them, from which the trajectories of a flow start. NaN marks a state that could not be
-computed: those of its trajectory are dropped."""
+computed: those of its trajectory are dropped.
+"""
 
 import cantera as ct
 import numpy as np
@@ -33,7 +34,8 @@ class Streams:
     """Draws streams with the random numbers of `rng`, and mixes them.
 
     settings: `fuel`, `oxidizer` as compositions in moles; ranges `p` [Pa], `phi` and `dt` [s].
-    aged (m, 2 + n_species): states [T, p, Y] of earlier trajectories, which become streams."""
+    aged (m, 2 + n_species): states [T, p, Y] of earlier trajectories, which become streams.
+    """
 
     def __init__(self, mechanism: Mechanism, settings: SamplingSettings, solver: Solver):
         self.mechanism, self.settings, self.solver = mechanism, settings, solver

@@ -1,7 +1,8 @@
 """Cantera's freely propagating premixed flame, steady and one-dimensional.
 
 Takes a `Mechanism` and an unburnt state; gives a solved `cantera.FreeFlame`. Sampling takes states
-from it, and the flames of `combred.experiments.premixed.flame` start from it."""
+from it, and the flames of `combred.experiments.premixed.flame` start from it.
+"""
 
 import cantera as ct
 import numpy as np
@@ -26,7 +27,8 @@ def solve_free_flame(
     """The flame of the unburnt state T [K], p [Pa], Y (n_species,); transport is mixture-averaged.
 
     refinements: Cantera's refine criteria, applied one after another. Raises ValueError where the
-    mechanism has no transport data, and IntegrationError where Cantera finds no flame."""
+    mechanism has no transport data, and IntegrationError where Cantera finds no flame.
+    """
     gas = solution_with_transport(mechanism)
     gas.TPY = T, p, Y
     flame = ct.FreeFlame(gas, width=WIDTH * (ct.one_atm / p) ** 0.75)

@@ -1,7 +1,8 @@
 """Premixed flames, freely propagating, compared by speed, thickness and profile.
 
 Takes cases and an `Advance`; gives a `Flame` of each case (`combred.experiments.premixed.flame`),
-and errors for validation.json."""
+and errors for validation.json.
+"""
 
 from dataclasses import dataclass
 from itertools import product
@@ -56,7 +57,8 @@ class PremixedFlames(MarchedFlames[Flame]):
 
         speed_error, thickness_error, peak_errors: relative; burnt_T_error [K]: of the last cell;
         profile_T_error [K]: `profile_difference`. The errors of a flame that failed
-        (`Flame.outcome`) are NaN in its row, and infinite in mean and worst."""
+        (`Flame.outcome`) are NaN in its row, and infinite in mean and worst.
+        """
         tracked = tracked_species(self.mechanism, references)
         both = zip(found, references, strict=True)
         rows = [_case_errors(self.mechanism, one, reference, tracked) for one, reference in both]

@@ -5,7 +5,8 @@ Takes a case, an `Advance` and a step dt; gives a `Flame`, marched until its spe
 those of a validation.
 
 A flame is a set of cells that follow its front (`combred.experiments.premixed.grid`). Diffusion and
-chemistry are split after Strang (`combred.experiments.cells`)."""
+chemistry are split after Strang (`combred.experiments.cells`).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -30,7 +31,8 @@ class FlameMarch:
 
     cells: number of cells, over eight flame thicknesses; tolerance: the flame is steady when its
     speed changes by less, a share; longest: end of the march, in flame times (thickness / speed).
-    Raises ValueError for values with which no flame can be resolved or become steady."""
+    Raises ValueError for values with which no flame can be resolved or become steady.
+    """
 
     cells: int = 200
     tolerance: float = 1e-3
@@ -57,7 +59,8 @@ class Flame(MarchedFlame):
     speeds (steps,) [m/s]: from the consumption of fuel; fronts (steps,) [kg/m^2]: mass that the
     front has passed. speed [m/s]: mean of `speeds` over the last intervals; displacement_speed
     [m/s]: from the slope of `fronts` there; thickness [m]: `MovingGrid.thickness`; all three are
-    NaN where the flame failed."""
+    NaN where the flame failed.
+    """
 
     profile: Profile
     speeds: np.ndarray
@@ -113,10 +116,12 @@ def burn(
     """March the flame `begin` with `solver`, in steps of dt [s], until its speed is steady.
 
     The speed is steady when (1) its means over the last `INTERVALS` intervals, each of `INTERVAL`
-    flame times (thickness / speed of `begin`), differ by at most how.tolerance (relative), and (2)
-    so do the speeds from consumption and from displacement. A flame that is not steady after
-    how.longest flame times, becomes extinct, leaves the grid or has values that are not finite has
-    this as its `outcome`; no exception is raised. on_progress(steps done, most steps)."""
+    flame times (thickness / speed of `begin`), differ by at most how.tolerance
+    (relative), and (2) so do the speeds from consumption and from displacement. A flame that is not
+    steady after how.longest flame times, becomes extinct, leaves the grid or has values
+    that are not finite has this as its `outcome`; no exception is raised. on_progress(steps done,
+    most steps).
+    """
     grid, fuel = MovingGrid(mechanism, begin), fuel_index(mechanism, begin)
     every = max(round(INTERVAL * grid.thickness() / begin.speed / dt), 4)
     limit = max(round(how.longest / INTERVAL), INTERVALS) * every

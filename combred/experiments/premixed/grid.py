@@ -5,7 +5,8 @@ planar, at constant pressure, in the mass coordinate m = integral rho dx, in whi
 convection but only diffusion (`combred.experiments.diffusion`) and chemistry. The front moves
 towards the unburnt gas, at the left, by rho_u S_L [kg/(m^2 s)]. When it has moved by a whole cell,
 the grid moves too: an unburnt cell enters at the left, a burnt one leaves at the right. Nothing is
-interpolated."""
+interpolated.
+"""
 
 from dataclasses import dataclass
 
@@ -38,7 +39,8 @@ class Profile:
 
     cell_mass [kg/m^2]; unburnt (n_species,): mass fractions of the fresh mixture; burnt_T [K]: its
     adiabatic equilibrium temperature; T (n,) [K]; Y (n, n_species); speed [m/s]: flame speed, of
-    which the flame time is thickness / speed."""
+    which the flame time is thickness / speed.
+    """
 
     case: FlameCase
     cell_mass: float

@@ -1,7 +1,8 @@
 """The outcome of a marched flame: whether its speed has become steady, or why it has not.
 
 Takes the speeds of the steps so far, from consumption and from displacement; gives one of the
-constants below. `combred.experiments.premixed.flame` marches on while it is `UNSTEADY`."""
+constants below. `combred.experiments.premixed.flame` marches on while it is `UNSTEADY`.
+"""
 
 import numpy as np
 

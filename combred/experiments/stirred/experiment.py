@@ -3,7 +3,8 @@
 Takes cases and an `Advance`; gives a `StirredRun` of each case
 (`combred.experiments.stirred.reactor`), and errors for validation.json. Fuel and oxidizer flow in
 cold and separate, beside burnt gas: the chemistry sees what premixed ignitions and flames do not
-have, mixtures of fuel, air and burnt gas."""
+have, mixtures of fuel, air and burnt gas.
+"""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -101,7 +102,8 @@ def differences(
 
     Relative to the value of `reference` at the same time, or to `FLOOR` of its largest value where
     that is more. A run that became not finite has infinite differences. Raises ValueError where the
-    runs are not of the same case."""
+    runs are not of the same case.
+    """
     require(run.case == reference.case, f"{run.case!r} and {reference.case!r} cannot be compared")
     found = {}
     for name in ("T", *species):

@@ -1,7 +1,8 @@
 """The particles of a stirred reactor: states at the same pressure that are replaced, mix and react.
 
 Takes streams, an `Advance` and the pairs of each step; holds T, h and Y of the particles for
-`combred.experiments.stirred.reactor`."""
+`combred.experiments.stirred.reactor`.
+"""
 
 from dataclasses import dataclass
 

@@ -12,7 +12,8 @@ the particles p, q of each pair mix over dt and each particle reacts over dt,
     d phi_p / dt = -(phi_p - phi_q) / tau_mix      d phi_q / dt = -(phi_q - phi_p) / tau_mix
 
 phi is Y and the specific enthalpy h. The random events depend on the seed alone, so that two
-solvers see the same mixing."""
+solvers see the same mixing.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -34,7 +35,8 @@ class StirredCase:
     """A stirred reactor of an even number of particles at p [Pa].
 
     residence, mixing, pairing [s]: tau_res (infinity: no flow), tau_mix, tau_pair; dt [s]: step of
-    mixing and reaction; steps: how many. Raises ValueError where the times do not fit together."""
+    mixing and reaction; steps: how many. Raises ValueError where the times do not fit together.
+    """
 
     residence: float = 1e-2
     mixing: float = 1e-3
@@ -130,7 +132,8 @@ def stir(
     """Run the reactor of `case` with `solver`.
 
     first (particles,): index of the stream whose state a particle has at t = 0; the default is the
-    last stream, which for `piloted_streams` is the burnt pilot. on_progress(steps done, steps)."""
+    last stream, which for `piloted_streams` is the burnt pilot. on_progress(steps done, steps).
+    """
     if first is None:
         first = np.full(case.particles, len(streams) - 1)
     require(

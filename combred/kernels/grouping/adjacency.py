@@ -6,7 +6,8 @@ cosines, keeps it in registers and writes only its bits, TILE / 32 words a row.
 Cosines have the accuracy of float32: three passes of tf32 on the tensor cores ("tf32x3"). One pass
 would leave errors of 1e-3 and could not distinguish cosines of 0.999 and 1. A tile with a pair
 whose cosine is within the rounding error of the threshold, which is rare, is computed again in
-float64."""
+float64.
+"""
 
 from dataclasses import dataclass
 
@@ -27,7 +28,8 @@ def padded(unit: Tensor, dead: Tensor) -> Tensor:
     """Unit rows (m, d) padded to whole tiles (n, depth); `dead` (m,) and added rows are NaN.
 
     Comparisons with NaN are false, also at thresholds of 0 and -1: such a row is similar to no
-    other."""
+    other.
+    """
     m, d = unit.shape
     more = -m % WHOLE
     depth = max(DEPTH, -(-d // DEPTH) * DEPTH)
@@ -43,7 +45,8 @@ def rounding_error(d: int) -> float:
     these: 2^-21 together. Tensor cores add 4 products at a time and truncate, with an error of 5
     ulp of 2^-23 at most: 20 for the 4 steps of one DEPTH, weighted by its part of
     sum_k |a_k b_k| <= 1. The d / DEPTH partial sums are added in float32. Plain float32 sums, as
-    under the interpreter, are off by d ulp of 2^-24 at most."""
+    under the interpreter, are off by d ulp of 2^-24 at most.
+    """
     return (d + 64) * 2.0**-23
 
 
@@ -53,7 +56,8 @@ class Rows:
 
     exact, single: (n, depth), `padded` rows in float64, and the same in float32. limit: (1,)
     float64, the least cosine of similar rows. opened: (n / 32,) int32, a bit for each row that was
-    not added."""
+    not added.
+    """
 
     exact: Tensor
     single: Tensor
@@ -66,7 +70,8 @@ def write_adjacency(rows: Rows, bits: Tensor, degree: Tensor) -> None:
 
     bits: (n, n / 32) int32; word w of a row holds its columns 32 w to 32 w + 31, the lowest in bit
     0; those of added rows may be left unwritten. degree: (n,) int32. Half the tiles are computed,
-    and each is written twice."""
+    and each is written twice.
+    """
     n, depth = rows.single.shape
     write_tiles[(n // TILE, n // TILE)](
         rows.single, rows.exact, rows.limit, rows.opened, bits, degree, n // 32, depth,

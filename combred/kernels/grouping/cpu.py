@@ -3,7 +3,8 @@
 Cosines are computed in float32, in blocks of rows. Those that differ from the threshold by no more
 than their rounding error are computed again in float64, so that labels equal those of the
 reference. Memory is one byte per pair, never a matrix of floats: 10 MB for 3200 units, 400 MB for
-20,000."""
+20,000.
+"""
 
 import numpy as np
 import torch
@@ -29,7 +30,8 @@ def adjacency(unit: Tensor, dead: Tensor, threshold: float) -> tuple[np.ndarray,
     """Which rows are similar, (m, m) uint8 of 0 and 1, and the degree of each row, (m,) int64.
 
     unit, dead: see `reference.unit_rows`. The degree counts the rows that are similar to a row,
-    itself included."""
+    itself included.
+    """
     m, d = unit.shape
     single = unit.float()
     # Upper bound on the error of a float32 dot product of two unit rows with d rounded entries.
@@ -60,7 +62,8 @@ def adjacency(unit: Tensor, dead: Tensor, threshold: float) -> tuple[np.ndarray,
 def greedy(similar: np.ndarray, degree: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Labels (m,) and mains (n_groups,) of the groups: see `reference.group`.
 
-    Once no ungrouped row has an ungrouped neighbour, each of them is a group of one, in order."""
+    Once no ungrouped row has an ungrouped neighbour, each of them is a group of one, in order.
+    """
     m = len(degree)
     labels, mains = np.full(m, -1, dtype=np.int64), []
     degree = degree.copy()  # of ungrouped rows; 0 for grouped ones

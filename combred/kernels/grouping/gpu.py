@@ -2,7 +2,8 @@
 
 `combred.kernels.group` imports it when it is needed. `adjacency` writes which rows are similar, one
 bit per pair: 2.1 GB for 131,072 rows; `rounds` forms the groups from these bits. No matrix of
-floats exists."""
+floats exists.
+"""
 
 import torch
 from torch import Tensor
@@ -37,7 +38,8 @@ def first_bits(m: int, n: int, device: torch.device) -> Tensor:
 def in_rounds(rows: Rows, m: int) -> tuple[Tensor, Tensor]:
     """The main row of each row (n,), and the degree (n,) of main rows when their group formed.
 
-    m: the number of rows before padding."""
+    m: the number of rows before padding.
+    """
     n, device = len(rows.exact), rows.exact.device
     bits = torch.empty(n, n // 32, dtype=torch.int32, device=device)
     degree, best, votes, main = torch.zeros(4, n, dtype=torch.int32, device=device)
@@ -65,7 +67,8 @@ def in_order(main: Tensor, degree: Tensor) -> tuple[Tensor, Tensor]:
     """Labels (m,) and mains (n_groups,) of the groups in the order of the sequential definition.
 
     Groups are sorted by the degree of their main row when they formed, the largest first, ties by
-    the lowest index: see `rounds`."""
+    the lowest index: see `rounds`.
+    """
     index = torch.arange(len(main), device=main.device)
     mains = (main == index).nonzero()[:, 0]
     mains = mains[torch.sort(degree[mains], descending=True, stable=True).indices]

@@ -1,6 +1,7 @@
 """Greedy grouping of rows by cosine similarity, defined in plain torch.
 
-All other implementations of `combred.kernels.group` are tested against this one."""
+All other implementations of `combred.kernels.group` are tested against this one.
+"""
 
 import torch
 from torch import Tensor
@@ -18,7 +19,8 @@ def group(weights: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
 
     weights: (m, d); threshold: in [-1, 1]. Returns labels (m,) int64, the group of each row, and
     mains (n_groups,) int64, the main row of each group, groups in the order in which they are
-    formed. A row of zero norm is similar to itself alone. Cosines are computed in float64."""
+    formed. A row of zero norm is similar to itself alone. Cosines are computed in float64.
+    """
     unit, dead = unit_rows(weights)
     similar = (unit @ unit.T) >= threshold - EXACT
     similar[dead] = False

@@ -15,7 +15,8 @@ picked each time, so its groups come in the order of their main rows' keys: the 
 these keys in the end.
 
 `run` does all rounds in one launch. Its programs wait for each other between passes, so all must be
-resident at once, which a cooperative launch guarantees."""
+resident at once, which a cooperative launch guarantees.
+"""
 
 import triton
 import triton.language as tl
@@ -40,7 +41,8 @@ def run(
 
     Takes bits (n, n_words), opened (n_words,), degree (n,), the number of open rows in `left` (1,),
     and zeros in votes (n,) and arrived (1,). Writes the main row of each row to main (n,); `degree`
-    ends as the degree of each main row when it formed its group."""
+    ends as the degree of each main row when it formed its group.
+    """
     me, programs = tl.program_id(0), tl.num_programs(0)
     target = programs
     remaining = tl.load(left)
@@ -131,7 +133,8 @@ def count(bits, opened, degree, votes, block, n_words, ROWS: tl.constexpr, COUNT
 def ones(word):
     """Number of set bits of int32 words: sums over pairs, nibbles and bytes in turn.
 
-    Masks clear the bits that an arithmetic shift fills with the sign."""
+    Masks clear the bits that an arithmetic shift fills with the sign.
+    """
     word -= (word >> 1) & 0x55555555
     word = (word & 0x33333333) + ((word >> 2) & 0x33333333)
     return (((word + (word >> 4)) & 0x0F0F0F0F) * 0x01010101) >> 24

@@ -2,7 +2,8 @@
 
 Takes the surrogate of the last stage, its card and `Data`; writes surrogate.pt, surrogate.json (the
 card), export.json and, if the network is not too large for C++, surrogate.cpp,
-combred.h and libsurrogate.so."""
+combred.h and libsurrogate.so.
+"""
 
 import math
 from pathlib import Path

@@ -1,7 +1,8 @@
 """The step `reduce`: the networks of the stages after stage 0, each reduced from the one before.
 
 Takes `Data` and the surrogates before; writes stageN.safetensors, stageN.jsonl and reduce.json, and
-hands on the surrogate of the stage."""
+hands on the surrogate of the stage.
+"""
 
 import copy
 

@@ -1,6 +1,7 @@
 """The step `sample`: the labelled states, and those with sensitivities.
 
-Takes settings of the sampling; writes states.h5, sensitive.h5 and sample.json, and reads `Data`."""
+Takes settings of the sampling; writes states.h5, sensitive.h5 and sample.json, and reads `Data`.
+"""
 
 import time
 from dataclasses import dataclass

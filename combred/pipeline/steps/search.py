@@ -1,7 +1,8 @@
 """The search for the smallest network that meets the acceptance criteria: stage 1 of such a run.
 
 Gives `combred.reduction.shrink_until` the cut, the training and a judge, and the folder search/ as
-its memory; writes stage1.safetensors and reduce.json."""
+its memory; writes stage1.safetensors and reduce.json.
+"""
 
 import copy
 from collections.abc import Callable
@@ -37,7 +38,8 @@ def search_smallest(
     """The smallest network found that meets the criteria, as the surrogate of stage 1.
 
     judge: the errors of a surrogate by kind. Raises ValueError where stage 0 does not meet the
-    criteria itself, and where search/ holds a search with other settings."""
+    criteria itself, and where search/ holds a search with other settings.
+    """
     if artefact.path.exists():
         surrogate, done = artefact.load(first.mechanism), artefact.numbers().get("criteria")
         # Without its record the network stays as it is.

@@ -1,6 +1,7 @@
 """The step `train`: the network of stage 0; and the training of any stage.
 
-Takes `Data`; writes stage0.safetensors, stage0.jsonl and train.json, and hands on the surrogate."""
+Takes `Data`; writes stage0.safetensors, stage0.jsonl and train.json, and hands on the surrogate.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +55,8 @@ class Trainer:
     def train(self, surrogate: Surrogate, metrics: Path, what: str) -> dict:
         """Train a surrogate's network in place, with a progress bar; the numbers of the training.
 
-        metrics: the file of training metrics; a checkpoint beside it is resumed."""
+        metrics: the file of training metrics; a checkpoint beside it is resumed.
+        """
         data, transform, device = self.data, surrogate.transform, open_device()
         loss = self.sensitivity_loss(surrogate, device)
         rows = TrainingData(data.table, transform, data.held_out, data.seed, loss)

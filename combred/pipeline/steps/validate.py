@@ -3,7 +3,8 @@ surrogates, against CVODE; their flames and stirred reactors against the solver 
 against CVODE; and the time per state.
 
 Takes `Data` and the surrogates of all stages; writes validation.h5, flames.h5, stirred.h5 and
-validation.json, and hands on the numbers."""
+validation.json, and hands on the numbers.
+"""
 
 from collections.abc import Callable
 from functools import partial

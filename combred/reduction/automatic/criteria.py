@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 def fall(t: int, high: float, low: float, period: int) -> float:
     """A cosine from `high` at t <= 0 to `low` at t >= period (equations 21 and 22):
 
-    low + 0.5 (high - low) (1 + cos(pi t / period))"""
+    low + 0.5 (high - low) (1 + cos(pi t / period))
+    """
     if t <= 0:
         return high
     if t >= period:
@@ -27,7 +28,8 @@ class AutomaticSettings:
 
     Defaults are the paper's, where the metric is an accuracy and a training step is an epoch.
     Criteria are in the units of the caller's metric. Raises ValueError, naming the setting, for
-    values that contradict each other or lie outside of their range."""
+    values that contradict each other or lie outside of their range.
+    """
 
     # equation (22)
     main_max: float = 0.88  # main criterion: meeting it starts a main reduction

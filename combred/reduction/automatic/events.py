@@ -30,7 +30,8 @@ class Event:
 
     metric: of the network at this event; in a rollback, of the one that is given up. criterion:
     that the metric is compared with. parameters and units (by layer): of the network that the loop
-    goes on with. rate: learning rate. loss: of the training, as the caller gave it."""
+    goes on with. rate: learning rate. loss: of the training, as the caller gave it.
+    """
 
     event: int
     step: int

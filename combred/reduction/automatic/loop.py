@@ -38,7 +38,8 @@ class Loop:
     current: the network in training. saved: the save point while a condensed layer is being judged,
     else None. best: the networks that come out, by role: "smallest" and "main". standard: the
     criterion under which the present shape was accepted. phase: "train", "layer" or "final".
-    attempt, trained, threshold: as in `Event`."""
+    attempt, trained, threshold: as in `Event`.
+    """
 
     settings: AutomaticSettings
     layers: list[HiddenLayer]
@@ -209,7 +210,8 @@ class Loop:
         """Keep a copy of the current network where it is the best so far.
 
         "smallest": of those judged by the criterion under which their shape was accepted; "main":
-        of those that meet the main criterion of the moment."""
+        of those that meet the main criterion of the moment.
+        """
         now = self.current
         for role, asked in (("smallest", self.standard), ("main", self.main_criterion())):
             met = now.metric >= asked
@@ -220,7 +222,8 @@ class Loop:
     def commit(self, kind: str, **other) -> None:
         """Record an event, once the networks are those that the loop goes on with.
 
-        other: fields that have another value than the present one, or none by default."""
+        other: fields that have another value than the present one, or none by default.
+        """
         current, training = self.current, self.phase == "train"
         event = Event(
             event=len(self.record.events),

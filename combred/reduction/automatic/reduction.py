@@ -39,7 +39,8 @@ def reduce_automatically(
     once it is stored; by a loop that goes on, also those of before.
 
     Raises ValueError for a network or a layer that cannot be reduced, a target that is not below
-    the network's size, and a folder that holds another reduction."""
+    the network's size, and a folder that holds another reduction.
+    """
     settings, size = settings or AutomaticSettings(), count_parameters(network)
     if settings.target is not None and settings.target >= size:
         raise ValueError(

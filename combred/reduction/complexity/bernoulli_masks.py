@@ -2,7 +2,8 @@
 
 The mask of a unit multiplies its activation where the next layers read it; the mask of a block
 multiplies the output of its nonlinear path: xi_1, xi_2 and xi_B of Guenter & Sideris, equation (1).
-Also narrows optimisers when the network has shrunk."""
+Also narrows optimisers when the network has shrunk.
+"""
 
 import copy
 from collections.abc import Mapping
@@ -20,7 +21,8 @@ class BernoulliMasks:
     """The masks xi ~ Bernoulli(theta) of a structure, and the hooks that multiply by them.
 
     theta (n,), in [0, 1]: one entry per unit and block, in the order of `structure.sizes`. floor
-    (n,): lower bounds of theta: 0, or 1 for the last unit of a layer, which has to stay."""
+    (n,): lower bounds of theta: 0, or 1 for the last unit of a layer, which has to stay.
+    """
 
     def __init__(self, structure: Structure, theta: Tensor):
         self.handles: list = []
@@ -48,7 +50,8 @@ class BernoulliMasks:
     def sample(self, generator: torch.Generator) -> Tensor:
         """Draw xi (n,), with which the network then runs.
 
-        Its gradient after a backward pass is the straight-through estimate of dC/dtheta."""
+        Its gradient after a backward pass is the straight-through estimate of dC/dtheta.
+        """
         xi = torch.bernoulli(self.theta.detach(), generator=generator).requires_grad_()
         self.xi = self.by_name(xi)
         return xi
@@ -110,7 +113,8 @@ def follow(
     """Narrow an optimiser, in place, to the parameters that are left and to their state.
 
     moved: for each old parameter the new one and the flat indices, in its shape, of its entries in
-    the old one; None where the parameter is gone."""
+    the old one; None where the parameter is gone.
+    """
     for group in optimizer.param_groups:
         left = (moved[p] for p in group["params"])
         group["params"] = [found[0] for found in left if found is not None]

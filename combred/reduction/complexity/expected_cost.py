@@ -8,7 +8,8 @@ E[inputs] = |theta|_1 of the layer that feeds it, E[outputs] = |theta|_1 of the 
 (the width where a layer is not masked), theta_B of the blocks that it lies in. With K^2 entries of
 a filter and an output of W x H pixels, f = W H K^2 and p = K^2; for a fully connected layer both
 are 1. Their f_a = p_a = 1 stands for bias and activation; the biases b_3 of shortcuts, which (11)
-and (12) leave out, are counted."""
+and (12) leave out, are counted.
+"""
 
 import math
 
@@ -26,7 +27,8 @@ class ComplexityIndex:
 
     F, P, L (`totals`): the operations, parameters and blocks of the unreduced network, where theta
     = 1 gives 1 + alpha (1 without blocks). beta, alpha: weights. example_input (n, ...): an input
-    that the network runs on."""
+    that the network runs on.
+    """
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """`train_sparsely`: a network is trained and pruned at once, and can be interrupted.
 
-The algorithm is in `sparse_training`; a checkpoint file holds its whole state."""
+The algorithm is in `sparse_training`; a checkpoint file holds its whole state.
+"""
 
 import functools
 import time
@@ -24,7 +25,8 @@ class Pruned:
     """The trained network without masks, and a trace, a row per `prune_every` steps.
 
     kept: indices, by layer, of the units of the given network that are left. removed: names of the
-    removed blocks. untouched: layers and blocks that were not masked, and why."""
+    removed blocks. untouched: layers and blocks that were not masked, and why.
+    """
 
     network: nn.Module
     trace: list[Epoch]
@@ -55,7 +57,8 @@ def train_sparsely(
     which the same call goes on bit for bit after an interruption; the caller removes it.
 
     Raises ValueError for a network that cannot be traced or has nothing to prune, without batches,
-    and for a checkpoint of another training; FloatingPointError where the loss is not finite."""
+    and for a checkpoint of another training; FloatingPointError where the loss is not finite.
+    """
     run = Training(network, example_input, settings, optimizer)
     stored = Trace(checkpoint, _inputs(run))
     if state := stored.load():

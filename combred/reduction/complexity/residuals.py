@@ -109,7 +109,8 @@ class _Sums(PathGraph):
     def streams(self) -> Iterator[HiddenLayer]:
         """The units z of each sum of two linear or convolutional layers, W_2 and W_3 of equation 1.
 
-        A unit has a row in both layers. Sums with an identity have no such units."""
+        A unit has a row in both layers. Sums with an identity have no such units.
+        """
         for node, one, other in self.sums():
             if one is not node.args[0] or node.target in SUMS_IN_PLACE:
                 continue

@@ -17,7 +17,8 @@ class Complexity:
     theta up to this are removed, after every `prune_every` steps (the paper: an epoch).
     settle_after: the step after which theta is rounded and the weights alone are trained (not in
     the paper; None: theta is rounded at the end). seed: of the samples of the masks.
-    prunes: "both", or "units" or "blocks" alone (layer-only pruning is the last row of table 4)."""
+    prunes: "both", or "units" or "blocks" alone (layer-only pruning is the last row of table 4).
+    """
 
     nu: float
     beta: float = 0.5

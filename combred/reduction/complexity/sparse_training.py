@@ -9,7 +9,8 @@
 - A layer outside of all blocks keeps its last unit, which is not masked from then on.
 - A block is removed as well when a layer in it has lost every unit: nothing passes through it
   (their section 3.3).
-- At the end, theta is rounded wherever it is undecided."""
+- At the end, theta is rounded wherever it is undecided.
+"""
 
 import copy
 from collections.abc import Callable
@@ -32,7 +33,8 @@ class Epoch:
 
     loss: mean of C over the steps since the row before. complexity: J_FP. undecided: number of
     thetas in (theta_tol, 1 - theta_tol). units: left, by layer. blocks: names of those left.
-    parameters and flops (two per multiply-add, for one input row): of the network."""
+    parameters and flops (two per multiply-add, for one input row): of the network.
+    """
 
     step: int
     loss: float
@@ -49,7 +51,8 @@ class Training:
 
     make_optimizer: of the weights. kept: the units left, by layer, as indices into those of the
     given network. removed: names of the blocks that are removed. Raises ValueError where nothing
-    can be pruned."""
+    can be pruned.
+    """
 
     def __init__(
         self,
@@ -94,7 +97,8 @@ class Training:
         """Steps 1 to 3 of algorithm 1: train the weights (17), and theta (18) unless it is settled.
 
         x, y: a batch. loss(network(x), y): C. rate(step): learning rate of the weights. All masks
-        are sampled once; the gradient by theta is that by the sample (straight through)."""
+        are sampled once; the gradient by theta is that by the sample (straight through).
+        """
         if rate is not None:
             for group in self.optimizer.param_groups:
                 group["lr"] = rate(self.step)
@@ -127,7 +131,8 @@ class Training:
     def prune(self, stays: Tensor) -> None:
         """Step 4 of algorithm 1: remove units and blocks from network, masks and both optimisers.
 
-        stays (n,): bool, in the order of theta."""
+        stays (n,): bool, in the order of theta.
+        """
         if self.settled or bool(stays.all()):
             return
         removal = self.choose(self.masks.by_name(stays.clone()))
@@ -140,7 +145,8 @@ class Training:
 
     def choose(self, stays: dict[str, Tensor]) -> Removal:
         """The removal of the units and blocks that do not stay, by name (bool, changed here), and
-        of the blocks in which a layer has no unit left. A layer outside of all blocks keeps one."""
+        of the blocks in which a layer has no unit left. A layer outside of all blocks keeps
+        one."""
         chosen = {name for name in self.structure.blocks if not stays[name].any()}
         for name, layer in self.structure.layers.items():
             around = self.structure.blocks_around(layer.carriers)

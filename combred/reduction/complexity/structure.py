@@ -28,7 +28,8 @@ class Block:
 
     name: its last module, whose output is added to the shortcut. modules: all that are used for
     this path alone. in_place: written as `path += shortcut`, so that a removed path has to give
-    zeros of full shape."""
+    zeros of full shape.
+    """
 
     name: str
     modules: tuple[str, ...]
@@ -40,7 +41,8 @@ class Structure:
     """The layers that may lose units, the blocks that may be removed, and why others may not.
 
     A layer is named by its producer; the units of a sum of two layers (z of equation 1) by both
-    producers, as "shortcut+path"."""
+    producers, as "shortcut+path".
+    """
 
     layers: dict[str, HiddenLayer]
     blocks: dict[str, Block]
@@ -90,7 +92,8 @@ def shrink(network: nn.Module, structure: Structure, removal: Removal) -> Struct
     """Apply a removal to `network`, in place; the structure that is left.
 
     The network keeps its type and its forward. On a removed path nothing is computed: its modules
-    pass on their input, and the last one gives zero."""
+    pass on their input, and the last one gives zero.
+    """
     for name in removal.blocks:
         remove_path(network, structure.blocks[name])
     left = structure.without(removal.blocks)

@@ -1,7 +1,8 @@
 """Calibration: activations of a hidden layer on given inputs, and errors measured on others.
 
 Takes the original network, the one whose earlier layers are already reduced, and calibration
-inputs, batch by batch; gives `Moments` of the activations, and relative errors."""
+inputs, batch by batch; gives `Moments` of the activations, and relative errors.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ class Moments:
 
     mean_A, mean_B (m,): means over the n rows. BB, BA, AA (m, m): B^T B / n, B^T A / n, A^T A / n
     of the deviations from these means. float64. Where no earlier layer has been reduced, A is B and
-    the three are one tensor."""
+    the three are one tensor.
+    """
 
     n: int
     mean_A: Tensor
@@ -48,7 +50,8 @@ def moments(pairs: Iterable[tuple[Tensor, Tensor]]) -> Moments:
     """`Moments` of pairs (A, B) of activations, (n, m) each, one pair per batch.
 
     Deviations are summed from the means of the first pair, so that a small variance about a large
-    mean keeps its digits. Raises ValueError where there are no rows."""
+    mean keeps its digits. Raises ValueError where there are no rows.
+    """
     n, sums, same = 0, list[Tensor](), True
     for original, reduced in pairs:
         same = same and original is reduced
@@ -78,7 +81,8 @@ def layer_moments(
     """`Moments` of the activations that the readers of `layer` read, over calibration inputs.
 
     reduced: the network whose earlier layers are reduced already, or None if none is. Every
-    position of a map is a row, for every reader."""
+    position of a map is a row, for every reader.
+    """
     return moments(
         (A, A if reduced is None else read_units(reduced, layer, x)[0])
         for x in batches(calibration)
@@ -157,7 +161,8 @@ def relative_error(
 ) -> float:
     """|reduced - original| / |original| (Frobenius) over calibration inputs.
 
-    Of the pre-activations of the layers that read `layer`, or of the output where it is None."""
+    Of the pre-activations of the layers that read `layer`, or of the output where it is None.
+    """
     difference = size = 0.0
     rows = 0
     for x in batches(calibration):

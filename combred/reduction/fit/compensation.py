@@ -1,6 +1,7 @@
 """Compensation: how the next layers read the kept units in place of all.
 
-"least_squares" fits the mixing to activations; "own" keeps that of the method, "none" prunes."""
+"least_squares" fits the mixing to activations; "own" keeps that of the method, "none" prunes.
+"""
 
 import torch
 
@@ -39,7 +40,8 @@ def refit(merge: Merge, moments: Moments, ridge: float = RIDGE, intercept: bool 
 
     intercept: without it o = 0 and moments are taken about zero, for readers that pad with zeros.
     Moments whose B has k columns are of the kept units alone, after a method has moved them
-    (`merge.carriers`)."""
+    (`merge.carriers`).
+    """
     G, R, _ = moments.about(intercept)
     mean_B, Z0 = moments.mean_B, merge.mixing.to(G.device)
     if len(G) != len(merge.kept) or not merge.changes:

@@ -33,7 +33,8 @@ def split(calibration: Calibration) -> tuple[Calibration, Calibration]:
     """Calibration inputs for the fit, and held-out ones, one in `HELD_OUT`, for its errors.
 
     The digest of an input decides its part: equal inputs are in one part, and batches may come in
-    another order each time. Raises ValueError unless two inputs differ."""
+    another order each time. Raises ValueError unless two inputs differ.
+    """
     digests = sorted({digest for x in batches(calibration) for digest in _digests(x)})
     if len(digests) < 2:
         raise ValueError(

@@ -20,7 +20,8 @@ from combred.reduction.network.tensors import bias_of, tensor_of
 class BatchNorm:
     """A batch norm in inference, gamma (x - mean) / std + beta, as float64 tensors (m,).
 
-    std = sqrt(running variance + eps). affine: whether it has parameters gamma and beta."""
+    std = sqrt(running variance + eps). affine: whether it has parameters gamma and beta.
+    """
 
     gamma: Tensor
     beta: Tensor
@@ -49,7 +50,8 @@ class Units:
     depthwise convolution behind it, times the scale of its batch norm, or None. reading (m, q): the
     weights with which the next layers read each unit, all of them side by side. moments: of the
     activations that the next layers read, None without calibration inputs. calibration: the inputs
-    themselves, None without them."""
+    themselves, None without them.
+    """
 
     network: nn.Module
     layer: HiddenLayer
@@ -101,7 +103,8 @@ def describe_units(
     """The `Units` of a hidden layer, found in this network or in one that it was reduced from.
 
     moments: of the activations that its readers read (`calibration.layer_moments`), or None.
-    calibration: the inputs (n, ...) that these are of, or None."""
+    calibration: the inputs (n, ...) that these are of, or None.
+    """
     producer = network.get_submodule(layer.name)
     norm = batch_norm(network.get_submodule(layer.norm)) if layer.norm else None
     if layer.residual and norm is not None:

@@ -5,7 +5,8 @@ A method chooses which units of one hidden layer stay, and how the next layers r
     method(units: Units, *, keep: int, ...) -> Merge
 
 It changes no network: `merge.apply_merge` does. docs/reduction.md has an example, and tells how a
-method gets a name. `grouping` and `depthwise` are parts of `condensation`."""
+method gets a name. `grouping` and `depthwise` are parts of `condensation`.
+"""
 
 import functools
 from collections.abc import Callable
@@ -32,7 +33,8 @@ class Method:
     defined for a layer with a depthwise convolution behind it. handles_residual: chooses channels
     of a residual stream unasked (a method that needs calibration can do so where they are named).
     ranks_given: ranks the units of every layer by the weights of the given network, not by those
-    that remain once the layers before it are reduced."""
+    that remain once the layers before it are reduced.
+    """
 
     choose: Callable[..., Merge]
     needs_homogeneous: bool = False
@@ -60,7 +62,8 @@ METHODS = {
 def resolve_method(method: str | Callable[..., Merge]) -> Method:
     """The `Method` of a name or of a function, which may be a `functools.partial` of a listed one.
 
-    A function that is not listed is taken to handle everything and to need nothing."""
+    A function that is not listed is taken to handle everything and to need nothing.
+    """
     if isinstance(method, str):
         if method not in METHODS:
             raise ValueError(f"there is no method {method!r}: {', '.join(METHODS)}")

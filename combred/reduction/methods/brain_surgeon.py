@@ -2,7 +2,8 @@
 
 Meng et al., OSSCAR: One-shot structured pruning in vision and language models with combinatorial
 optimization (ICML 2024, arXiv 2403.12983), its backward elimination; after Hassibi & Stork, Second
-order derivatives for network pruning: optimal brain surgeon (NeurIPS 1992)."""
+order derivatives for network pruning: optimal brain surgeon (NeurIPS 1992).
+"""
 
 import torch
 from torch import Tensor
@@ -42,7 +43,8 @@ def eliminate(units: Units, last: int) -> tuple[Tensor, Tensor]:
     depend on W only through P = W W^T, so that each removal changes two m x m matrices by terms of
     rank one and two. These are collected and applied `BLOCK` at a time; single rows that are needed
     in between are corrected at once. Exact, O(m^3) in all. Raises ValueError for another `last` and
-    without calibration."""
+    without calibration.
+    """
     BB, BA, AA = units.require_moments("brain_surgeon").about(units.layer.takes_offset)
     U = units.reading.to(BB.device)
     m = len(BB)

@@ -28,7 +28,8 @@ def channel_similarity(
     "activations" (equation 1) or "moments" (equation 2), both of the units before the activation
     function on calibration inputs, as in the paper, or "auto": batch norm where there is one, else
     moments. The mixing is equation (6): the unit that stays takes the place of its cluster (the
-    paper removes the others and retrains)."""
+    paper removes the others and retrains).
+    """
     if statistics == "auto":
         statistics = "batch_norm" if units.norm is not None else "moments"
     distance, strength = distances(units, statistics)
@@ -72,7 +73,8 @@ def cluster(
 
     distance (m, m): symmetric, zero on the diagonal. Its smallest and largest entries, between
     which it is normalised, are those of pairs of different units (the paper's matrix of equation 4
-    has 2 gamma^2 on the diagonal). threshold, or keep clusters."""
+    has 2 gamma^2 on the diagonal). threshold, or keep clusters.
+    """
     m = len(distance)
     if m == 1:
         return np.ones(1, dtype=int)

@@ -1,7 +1,8 @@
 """Condensation: units of a layer whose weights point in the same direction are merged into one.
 
 Chen & Xu, Efficient and flexible method for reducing moderate-size deep neural networks with
-condensation (2024), sections 2.2.1 to 2.3.3."""
+condensation (2024), sections 2.2.1 to 2.3.3.
+"""
 
 from torch import Tensor
 
@@ -24,7 +25,8 @@ def condense(units: Units, *, threshold: float | None = None, keep: int | None =
     exact for ReLU where the cosine is 1 (their equations 5 to 12 and 36). A dead unit, whose input
     weights are all zero, has the constant output relu(b_k): it becomes an offset where it is zero
     or the readers take an offset, and is grouped as any other unit elsewhere. With a depthwise
-    convolution behind the layer, its filters are grouped (`depthwise.condense_block`)."""
+    convolution behind the layer, its filters are grouped (`depthwise.condense_block`).
+    """
     if units.layer.depthwise:
         return condense_block(units, threshold=threshold, keep=keep)
     return merge_similar(units.rows, *dead_units(units), threshold, keep)

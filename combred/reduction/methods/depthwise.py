@@ -25,7 +25,8 @@ Where the paper leaves a choice, or contradicts itself:
   epsilon = gamma / sqrt(Var + eps) and zeta = eta - Mean epsilon. (64) inverts the ratios and sums
   over the group; here the mean is taken, so that a group of one keeps its statistics. The ratio is
   the growth of the batch norm's input with k: |v_k| / |v_main| for g, and 1 for f, which comes
-  before v_k. With another ratio f would not normalise when training goes on."""
+  before v_k. With another ratio f would not normalise when training goes on.
+"""
 
 from dataclasses import replace
 
@@ -44,7 +45,8 @@ def condense_block(
     """The merge of the groups of depthwise filters of a block (their equations 48, 62 to 64).
 
     units: of the layer that the expansion makes. The mixing holds the ratios r_k; `carriers` the
-    new expansion, filters and batch norms of the kept channels."""
+    new expansion, filters and batch norms of the kept channels.
+    """
     layer, network, nothing = units.layer, units.network, torch.zeros_like(units.bias)
     merge = merge_similar(units.rows, nothing.bool(), nothing, threshold, keep)
     f = _Affine(network, layer.name, layer.norm)
@@ -118,7 +120,8 @@ def _solve_group(
     mixing (m,): ratios r_k, 0 outside the group; main: its main channel. affine: epsilon, zeta, mu,
     nu (m,) of all channels. length (m,): |v_k|. Solved in the order of the paper: (48) for the
     column b of the projection and the row alpha of the expansion, then (63) for the rest. A channel
-    alone in its group stays as it is."""
+    alone in its group stays as it is.
+    """
     epsilon, zeta, mu, nu = affine
     group = (mixing != 0).nonzero()[:, 0]
     alpha = units.weights

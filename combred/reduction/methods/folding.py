@@ -14,7 +14,8 @@ def folding(units: Units, *, keep: int, seed: int = 0) -> Merge:
 
     Rows [W | b], with the batch norm behind the layer folded in, are clustered by k-means (seed: of
     its start). The unit nearest to the centroid stays and takes the centroid's row, written back
-    through the batch norm. The mixing is one. Clusters may stay empty."""
+    through the batch norm. The mixing is one. Clusters may stay empty.
+    """
     rows = units.rows
     distinct, labels = torch.unique(rows, dim=0, return_inverse=True)
     if len(distinct) > keep:
@@ -35,7 +36,8 @@ def k_means(points: Tensor, k: int, seed: int, iterations: int = 30) -> Tensor:
     """Cluster (m,) in 0, ..., k - 1 of each of the points (m, d); clusters may stay empty.
 
     Lloyd's iteration until nothing moves, at most `iterations`, from centres drawn as in k-means++
-    (Arthur & Vassilvitskii, SODA 2007) with `seed`."""
+    (Arthur & Vassilvitskii, SODA 2007) with `seed`.
+    """
     generator = torch.Generator().manual_seed(seed)
     square = points.square().sum(dim=1)
     chance, start = torch.ones_like(square), []
@@ -61,7 +63,8 @@ def _unfold(units: Units, kept: Tensor, centroids: Tensor) -> dict[str, Tensor]:
     """Parameters of the kept units (k,) whose rows, batch norm folded in, are centroids (k, d + 1).
 
     Running statistics and gamma stay (gamma is 1 where it was zero); beta takes up the bias, or the
-    running mean where there is no beta."""
+    running mean where there is no beta.
+    """
     name, norm = units.layer.name, units.norm
     producer = units.network.get_submodule(name)
     shape = (-1, *tensor_of(producer).shape[1:])

@@ -14,7 +14,8 @@ def merge_similar(
     """The merge that reads each unit as |v_k| / |v_main| times the main unit of its group.
 
     rows (m, d): v_k. dead (m,): units that join no group; constants (m,): their outputs, which
-    become offsets. threshold: cosine in [-1, 1]; None: the highest that leaves `keep` groups."""
+    become offsets. threshold: cosine in [-1, 1]; None: the highest that leaves `keep` groups.
+    """
     if threshold is None:
         threshold = threshold_for(rows[~dead], keep)
     alive = (~dead).nonzero()[:, 0]
@@ -33,7 +34,8 @@ def threshold_for(rows: Tensor, keep: int | None) -> float:
     """A cosine threshold that leaves at most `keep` groups of rows (m, d); 1e-6 more leaves more.
 
     Found by bisection. It is the highest such threshold if a higher threshold never leaves fewer
-    groups, which holds for greedy groups nearly always."""
+    groups, which holds for greedy groups nearly always.
+    """
     if keep is None or keep < 1:
         raise ValueError(f"condensation needs threshold=, or keep= of at least 1, not keep={keep}")
     few, many = -1.0, 1.0

@@ -14,7 +14,8 @@ def interpolative(units: Units, *, keep: int) -> Merge:
     B (n, m): activations on calibration inputs, columns weighted by the norms of the weights with
     which the next layers read them. Pivots and R are those of the pivoted Cholesky factorisation
     P^T B^T B P = R^T R, which needs no rows of B. Fewer units stay where the rank of B is smaller.
-    Raises ValueError without calibration."""
+    Raises ValueError without calibration.
+    """
     moments = units.require_moments("interpolative")
     BB, _, _ = moments.about(units.layer.takes_offset)
     weight = units.reading.norm(dim=1).to(BB.device).clamp(min=1e-300)

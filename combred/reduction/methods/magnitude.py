@@ -20,7 +20,8 @@ def important_units(units: Units, keep: int, criterion: str) -> Tensor:
 
     criterion: "l1" or "l2", a norm of the row, or "l2-gm", its distance from the geometric median
     of all rows. Rows are [W | b], or W alone where a batch norm follows. Raises ValueError for
-    another criterion."""
+    another criterion.
+    """
     if criterion not in CRITERIA:
         raise ValueError(f"criterion {criterion!r} is none of {', '.join(CRITERIA)}")
     rows = units.weights if units.norm is not None and units.filters is None else units.rows
@@ -37,7 +38,8 @@ def geometric_median(rows: Tensor, steps: int = 1000) -> Tensor:
     """The point (d,) with the least sum of distances to rows (m, d), to a relative 1e-12.
 
     Weiszfeld's iteration, at most `steps`; from a point that is a row it goes on as in Vardi &
-    Zhang, The multivariate L1-median and associated data depth, PNAS 97 (2000)."""
+    Zhang, The multivariate L1-median and associated data depth, PNAS 97 (2000).
+    """
     point = rows.mean(dim=0)
     for _ in range(steps):
         distance = (rows - point).norm(dim=1)

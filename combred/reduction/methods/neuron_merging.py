@@ -55,7 +55,8 @@ def batch_norm_relation(
     """S and B (m, k) of equation (8), x_2^BN = S x_1^BN + B, for kept units 1 and all units 2.
 
     ratio (m, k): s = |F_2| / |F_1| of the filters. bias (m,) of the convolution, which shifts the
-    running mean. kept (k,): indices. Where gamma_1 is 0, x_1^BN is constant and S is 0."""
+    running mean. kept (k,): indices. Where gamma_1 is 0, x_1^BN is constant and S is 0.
+    """
     gamma, beta, sigma = norm.gamma, norm.beta, norm.std
     mu = norm.mean - bias
     constant = gamma[kept] == 0

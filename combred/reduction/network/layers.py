@@ -2,7 +2,8 @@
 
 `find_layers` takes any traceable `nn.Module` and an example input; it gives a `Survey`: each layer
 whose units may be merged, with its carriers and readers (`paths` walks from one to the other), and
-for every other layer the reason why it is left alone."""
+for every other layer the reason why it is left alone.
+"""
 
 from dataclasses import dataclass, fields
 
@@ -79,7 +80,8 @@ def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
 def _hidden_layer(graph: PathGraph, node: fx.Node, residual: bool) -> HiddenLayer:
     """The hidden layer that starts at a producer, or at the batch norm of a residual stream.
 
-    Raises NotReducible, with the reason, where its units cannot be merged."""
+    Raises NotReducible, with the reason, where its units cannot be merged.
+    """
     name = called(node)
     module = graph.require_plain(name)
     if getattr(module, "groups", 1) > 1:

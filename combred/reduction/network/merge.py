@@ -1,6 +1,7 @@
 """The result of a method, `Merge`, and the surgery that carries it out on a network.
 
-`apply_merge` works for linear, convolutional, batch-normalised and depthwise layers."""
+`apply_merge` works for linear, convolutional, batch-normalised and depthwise layers.
+"""
 
 import copy
 from dataclasses import dataclass, field
@@ -24,7 +25,8 @@ class Merge:
     kept (k,): indices of the units that stay, ascending. mixing (k, m), offset (m,): float64.
     carriers: new tensors for the kept units, by parameter name, as {"layers.0.weight": (k, ...)},
     from methods that move the units they keep (to centroids, in depthwise blocks); all other
-    parameters of the kept units stay. Raises ValueError where shapes disagree, and for k = 0."""
+    parameters of the kept units stay. Raises ValueError where shapes disagree, and for k = 0.
+    """
 
     kept: Tensor
     mixing: Tensor
@@ -66,7 +68,8 @@ def apply_merge(network: nn.Module, layer: HiddenLayer, merge: Merge) -> nn.Modu
 
     For a convolution that reads the layer, W_next is its filter, with units as input channels; for
     a linear layer behind a flatten, a unit is all its positions. Dtypes, devices and requires_grad
-    stay. Raises ValueError for an offset where a reader pads with zeros: padding has no offset."""
+    stay. Raises ValueError for an offset where a reader pads with zeros: padding has no offset.
+    """
     reduced = copy.deepcopy(network)
     apply_merge_in_place(reduced, layer, merge)
     return reduced

@@ -74,7 +74,8 @@ class ChannelSelection(nn.Module):
     """Passes on the channels `channels` (k,) of an input (n, m, ...): the output is (n, k, ...).
 
     Before the first batch norm of a pre-activation residual block, it lets the block read k of the
-    m channels of the residual stream (Zhang et al., section 4)."""
+    m channels of the residual stream (Zhang et al., section 4).
+    """
 
     def __init__(self, channels: Tensor):
         super().__init__()

@@ -2,7 +2,8 @@
 
 `PathGraph.follow` walks along the data from a producer to all readers and notes in a `Path` what is
 met: batch norms, depthwise convolutions, activations, pooling, flattening. `layers` makes hidden
-layers of the paths."""
+layers of the paths.
+"""
 
 import math
 from dataclasses import dataclass, field
@@ -31,7 +32,8 @@ class Path:
     """The operations between a producer and its readers, as far as the walk has come.
 
     shape: of the producer's output, units on axis 1 or, with `last_axis`, on the last. The other
-    fields up to takes_offset are those of `HiddenLayer`, which is made of them."""
+    fields up to takes_offset are those of `HiddenLayer`, which is made of them.
+    """
 
     shape: tuple[int, ...]
     last_axis: bool

@@ -30,7 +30,8 @@ def count_parameters(network: nn.Module) -> int:
 def count_flops(network: nn.Module, example_input: Tensor) -> int:
     """Floating-point operations of matrix products and convolutions for one input row.
 
-    A multiply-add counts as two. example_input (n, ...): the first row is run."""
+    A multiply-add counts as two. example_input (n, ...): the first row is run.
+    """
     x = batch_of(network, example_input[:1])
     with evaluation(network), torch.no_grad(), FlopCounterMode(display=False) as counter:
         network(x)
@@ -42,7 +43,8 @@ class Cost:
     """The cost of one tensor of a module for each combination of one unit of each of `layers`.
 
     operations: multiply-accumulates for one input row. is_matrix: the tensor is no bias and not of
-    a batch norm."""
+    a batch norm.
+    """
 
     module: str
     is_matrix: bool
@@ -58,7 +60,8 @@ def list_costs(
 
     Weights are used once for each position of the output; a bias costs one operation for each
     position, a batch norm one multiply-add. Parameters of other modules cost no operations; shared
-    ones count once."""
+    ones count once.
+    """
     traced = Traced(network, example_input)
     made = {c: name for name, layer in layers.items() for c in layer.carriers}
     read = {r: name for name, layer in layers.items() for r, _ in layer.readers}
@@ -86,7 +89,8 @@ def list_costs(
 class CostOfWidths:
     """A sum of products of widths k: sum_t weight_t prod_{i in factors_t} k_i.
 
-    terms: (weight, factors), the factors as indices into the widths; k_0 is one."""
+    terms: (weight, factors), the factors as indices into the widths; k_0 is one.
+    """
 
     def __init__(self, terms: Sequence[tuple[float, Sequence[int]]], device=None):
         most = max((len(factors) for _, factors in terms), default=0)

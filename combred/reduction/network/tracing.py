@@ -48,12 +48,14 @@ class Traced:
 
     nodes: in the order of the data, with shapes. modules: by name. calls: the names of the modules
     that are called, in order, once for each call. shared: ids of the parameters that several
-    modules hold. read_directly: names of modules whose parameters are read outside of them."""
+    modules hold. read_directly: names of modules whose parameters are read outside of them.
+    """
 
     def __init__(self, network: nn.Module, example_input: Tensor):
         """Trace a network and run it once on inputs (n, ...).
 
-        Raises ValueError where torch.fx cannot trace it, or where it does not run on the input."""
+        Raises ValueError where torch.fx cannot trace it, or where it does not run on the input.
+        """
         example_input = batch_of(network, example_input)
         with evaluation(network), torch.no_grad():
             try:

@@ -2,7 +2,8 @@
 
 Units are taken out of such a network at the price of another output, whatever the next layers read.
 `width_readers` finds these layers by a comparison: a network in which some units are read with
-weights of zero has the same output as one without these units, unless it reads their number."""
+weights of zero has the same output as one without these units, unless it reads their number.
+"""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -27,7 +28,8 @@ def width_readers(
     """The layers from which no unit can be taken out, and why, by name.
 
     All layers are narrowed at once, to 30 to 70 % of their units; a share of its own for each, so
-    that a ratio of two widths changes too. Where the output differs, each layer is tried alone."""
+    that a ratio of two widths changes too. Where the output differs, each layer is tried alone.
+    """
     found: dict[str, str] = {}
     shares = {layer: 0.3 + 0.4 * i / max(len(layers) - 1, 1) for i, layer in enumerate(layers)}
     wide = {layer: max(1, int(s * layer.units)) for layer, s in shares.items() if layer.units > 1}
@@ -50,7 +52,8 @@ def problem_of_widths(
 
     Weights are drawn at random, since dead units or an output layer of zeros would hide a
     difference, and the input is example_input (n, ...), or a random one where the output is zero.
-    Where both give zeros or no numbers, the network runs with its own weights."""
+    Where both give zeros or no numbers, the network runs with its own weights.
+    """
     noise = example_input = example_input[:ROWS]
     if example_input.is_floating_point():
         noise = torch.randn(example_input.shape, generator=torch.Generator().manual_seed(0))

@@ -20,7 +20,8 @@ class Attempt:
     parameters; share: parameters over those of the given network. errors_cut: by kind, right after
     the cut; errors: after the retraining. passed: None while the attempt is in flight. seconds:
     wall time of the attempt. note: why it failed without being judged. training, shape: numbers
-    that `train` and `describe` gave."""
+    that `train` and `describe` gave.
+    """
 
     number: int
     parent: int

@@ -20,7 +20,8 @@ when the attempts are used up. A size that failed in one large cut may be reache
 ones, with a retraining after each, and then pass.
 
 With a `memory` (`attempts.AttemptFolder`) the search can be killed at any time: the next step is a
-function of the trace alone, and the attempt in flight goes on with its training."""
+function of the trace alone, and the attempt in flight goes on with its training.
+"""
 
 import time
 from collections.abc import Callable, Mapping
@@ -67,7 +68,8 @@ def shrink_until(
     after its cut and after its judgement.
 
     Raises ValueError without limits or attempts, and `NotPassed`, with its errors, where the given
-    network itself does not keep the limits."""
+    network itself does not keep the limits.
+    """
     if not limits or attempts < 1:
         raise ValueError(
             f"limits={dict(limits)} and attempts={attempts} ask for nothing: give the largest "
@@ -138,7 +140,8 @@ class _Search:
     def reduce(self, current: nn.Module, factor: float) -> nn.Module:
         """Begin an attempt: cut `current`, and judge the result before it is retrained.
 
-        Returns the smaller network, or `current` where there is none."""
+        Returns the smaller network, or `current` where there is none.
+        """
         begun, parent = time.monotonic(), self.smallest
         attempt, candidate = Attempt(len(self.trace), parent.number, factor), current
         try:

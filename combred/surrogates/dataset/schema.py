@@ -1,13 +1,15 @@
 """The schema of the state file: states, each with a time step dt, and, as their labels, the states
 dt later.
 
-`dataset.writer` writes a file of this schema, `dataset.table` opens and reads it; both pass its
-rows on as a `Block` (`combred.experiments.labelled`). The datasets of the HDF5 file are
+`dataset.writer` writes a file of this schema, `dataset.table` opens and
+reads it; both pass
+its rows on as a `Block` (`combred.experiments.labelled`). The datasets of the HDF5 file are
 
     T, T_next (n,) [K]      p (n,) [Pa]      Y, Y_next (n, n_species) [-]      dt (n,) [s]
     source (n,)             index of the trajectory
     sampler (n,)            kind of state: index into the attribute `samplers`
-    failed (m, 2 + n_species)   T, p, Y of the states that could not be integrated"""
+    failed (m, 2 + n_species)   T, p, Y of the states that could not be integrated
+"""
 
 import json
 

@@ -1,7 +1,8 @@
 """Reading a state file: its checks, its rows in chunks, and the trajectories that are held out.
 
 Takes a file of the schema `dataset.schema`; gives a `StateTable`, which the transform and
-training read in chunks."""
+training read in chunks.
+"""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +28,8 @@ class StateTable:
 
     rows: number n of rows; attributes: those of the file; sources (n,): index of each row's
     trajectory; samplers (n,): kind of each row's state, an index into `SAMPLERS`. The states
-    themselves stay on disk and are read in chunks."""
+    themselves stay on disk and are read in chunks.
+    """
 
     path: Path
     rows: int
@@ -117,7 +119,8 @@ class StateTable:
         the blocks of a flow.
 
         Trajectories are held out as a whole, because neighbouring states of one trajectory are
-        nearly the same. At least one trajectory is held out, and at least one is not."""
+        nearly the same. At least one trajectory is held out, and at least one is not.
+        """
         trajectories, first = np.unique(self.sources, return_index=True)
         of_flame = self.of_flames[first]
         rng = np.random.default_rng([seed, 1])
@@ -133,7 +136,8 @@ class StateTable:
 def open_states(path: Path, mechanism: Mechanism) -> StateTable:
     """Open a state file, and check that it is complete and was made for this mechanism.
 
-    Raises FileNotFoundError, or StateFileError (a ValueError), with the remedy."""
+    Raises FileNotFoundError, or StateFileError (a ValueError), with the remedy.
+    """
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there are no states at {path}: sample them first.")

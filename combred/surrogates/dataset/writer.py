@@ -1,6 +1,7 @@
 """Writing a state file from blocks of rows.
 
-Takes the blocks of `sampling.sample`; gives a file of the schema `dataset.schema`."""
+Takes the blocks of `sampling.sample`; gives a file of the schema `dataset.schema`.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -25,7 +26,8 @@ def write_states(
     whose label is NaN.
 
     attributes: `state_attributes`; check: gives further ones, from the rows that are written; where
-    it raises an error no file is left."""
+    it raises an error no file is left.
+    """
     n_species, rows = len(attributes["species"]), 0
     with new_file(path) as file:
         for name in UNITS:

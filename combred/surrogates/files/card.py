@@ -12,7 +12,8 @@ that lies beside the model's file, and inside an exported one. Its keys:
     network                        widths, weights, whether it corrects QSS steps
     training                       how it was made: see `describe_training`
     accuracy                       errors in ignitions: see `describe_accuracy`
-    time                           of a state by the library, if measured: `seconds`, `machine`"""
+    time                           of a state by the library, if measured: `seconds`, `machine`
+"""
 
 import json
 import platform
@@ -135,7 +136,8 @@ def describe_training(
     of a shipped model), and the settings of `sampling` and `network` that say what the model is
     for.
 
-    settings: all settings of the run, as in its settings.json."""
+    settings: all settings of the run, as in its settings.json.
+    """
     import combred
 
     sampling = {key: settings["sampling"][key] for key in SAMPLING}
@@ -200,7 +202,8 @@ def _written(value) -> str:
 def read_card(path: Path) -> dict:
     """A card on disk.
 
-    Raises FileNotFoundError if there is none, ValueError if it is damaged or of another format."""
+    Raises FileNotFoundError if there is none, ValueError if it is damaged or of another format.
+    """
     path = Path(path)
     card = read_json(path)
     if not card:

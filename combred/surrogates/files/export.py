@@ -1,7 +1,8 @@
 """Export of a surrogate for a CFD code: one TorchScript file, and the card that describes it.
 
 Takes a `Surrogate` and its card; gives `surrogate.pt`, which needs only LibTorch. It contains
-weights, transforms, thermodynamics, closure and the card."""
+weights, transforms, thermodynamics, closure and the card.
+"""
 
 import io
 import json

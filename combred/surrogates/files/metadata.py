@@ -1,7 +1,8 @@
 """What the metadata of a network's file must be: a table of checks, made before anything uses them.
 
 Takes the JSON that `files.storage` reads, which others may have written; gives what is
-wrong with it, in words."""
+wrong with it, in words.
+"""
 
 import re
 from collections.abc import Callable, Mapping

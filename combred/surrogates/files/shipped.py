@@ -2,7 +2,8 @@
 
 Takes a name or a path; gives a `Surrogate`, for which torch is needed. Each is stored as
 data/models/NAME.safetensors, with its card NAME.json (see `files.card`): mechanism,
-size, range, accuracy, training."""
+size, range, accuracy, training.
+"""
 
 import difflib
 import hashlib
@@ -53,7 +54,8 @@ def load(name_or_path: str | Path) -> "Surrogate":
 
     Raises FileNotFoundError if there is none, with the most similar name; ValueError if the file is
     damaged or another kind of file, or if its mechanism differs from the one that combred or
-    Cantera has under the same name; PackageMissing without torch."""
+    Cantera has under the same name; PackageMissing without torch.
+    """
     path = network_of(name_or_path)
     with needing_train("combred.load"):
         from combred.surrogates.files.storage import load_surrogate, mechanism_of
@@ -121,7 +123,8 @@ def _unknown(name: str) -> str:
 
 
 def require_checksum(path: Path) -> None:
-    """ValueError if a model or card that comes with combred differs from its line in SHA256SUMS."""
+    """ValueError if a model or card that comes with combred differs from its line in
+    SHA256SUMS."""
     sums = FOLDER.parent / "SHA256SUMS"
     lines = sums.read_text().splitlines() if sums.is_file() else []
     known = {name: found for found, name in (line.split(maxsplit=1) for line in lines)}

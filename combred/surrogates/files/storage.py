@@ -1,7 +1,8 @@
 """Surrogates on disk, as safetensors.
 
 `save_surrogate` writes the buffers, the network, and the numbers needed to build them again;
-`load_surrogate` reads them and gives a `Surrogate`."""
+`load_surrogate` reads them and gives a `Surrogate`.
+"""
 
 import contextlib
 import hashlib
@@ -35,7 +36,8 @@ def save_surrogate(
 
     The mechanism's file travels with it where its name alone does not find it.
 
-    `inputs`: what it was made from, as plain JSON (`made_from` reads it)."""
+    `inputs`: what it was made from, as plain JSON (`made_from` reads it).
+    """
     identity = _identity(surrogate, mechanism)
     tensors = _tensors(surrogate)
     identity |= {"inputs": inputs} | _carried(mechanism)
@@ -104,7 +106,8 @@ def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:
     """Read a surrogate that `save_surrogate` wrote for this mechanism.
 
     Raises FileNotFoundError if there is no file, ValueError if it is damaged or belongs to another
-    mechanism."""
+    mechanism.
+    """
     path = Path(path)
     identity, tensors = _read(path)
     if identity["mechanism_sha256"] != mechanism.sha256:

@@ -1,6 +1,7 @@
 """The fastest way to advance a surrogate on a CPU: compiled, or in TorchScript where it cannot be.
 
-Takes a `Surrogate`; gives an `Advance`."""
+Takes a `Surrogate`; gives an `Advance`.
+"""
 
 import logging
 from collections.abc import Callable
@@ -29,7 +30,8 @@ def compile(surrogate: Surrogate, folder: Path | None = None) -> NativeSurrogate
 
     folder: where sources and library are written (None: a cache,
     `combred.files.records.cache_folder`). Raises ValueError for a network that is too large
-    (`library.generator.MOST_WEIGHTS`), RuntimeError without a C++ compiler."""
+    (`library.generator.MOST_WEIGHTS`), RuntimeError without a C++ compiler.
+    """
     return NativeSurrogate(load_built(lambda: build(generate(surrogate), folder)).path)
 
 

@@ -1,7 +1,8 @@
 """A compiled surrogate, as an `Advance`: its network, and the stiff solver behind it.
 
 Takes the path of a library that was compiled; gives a `NativeSurrogate`, which the simulations take
-in place of CVODE. Needs no torch."""
+in place of CVODE. Needs no torch.
+"""
 
 from pathlib import Path
 
@@ -18,7 +19,8 @@ class NativeSurrogate(Integrator):
     library: the path of a compiled library; tolerance: of `advance`; level: as in `Library`.
     dt_range: the smallest and the largest dt [s] of the network's training; ranges: (lowest,
     highest) of T [K], p [Pa], phi and each species' mass fraction in training, by name, NaN where
-    they are not known. Errors are those of `Library`."""
+    they are not known. Errors are those of `Library`.
+    """
 
     def __init__(
         self,

@@ -3,7 +3,8 @@
 Takes a `Surrogate`; gives the `Extension` by which its network is added to the library of its
 mechanism: the files of source/network/ and of its form, source/quasi_steady/ or source/state_only/,
 those that are written from the numbers of the torch modules, with the species in the solver's
-order, and what the library tells."""
+order, and what the library tells.
+"""
 
 from pathlib import Path
 
@@ -39,7 +40,8 @@ def extension(surrogate: Surrogate, card: dict | None = None, title: str = "") -
 
     card: the surrogate's (`files.card`), which the library then holds; title: which
     surrogate it is. Raises ValueError for a network of more than `MOST_WEIGHTS`, and for the card
-    of another surrogate."""
+    of another surrogate.
+    """
     if not is_compiled(surrogate):
         raise ValueError(
             f"combred.native compiles networks of at most {MOST_WEIGHTS:,} weights, and this one "

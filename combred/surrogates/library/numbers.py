@@ -1,7 +1,8 @@
 """The numbers of a surrogate's torch modules as C++: those of both forms, and the layers.
 
 Takes a `Surrogate` and the order of the solver's columns; gives parts of the files that
-`library.generator` writes."""
+`library.generator` writes.
+"""
 
 import numpy as np
 from torch import Tensor

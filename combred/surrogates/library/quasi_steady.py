@@ -1,7 +1,8 @@
 """A network that corrects quasi-steady-state (QSS) steps as C++: its numbers, and the rates.
 
 Takes a `QuasiSteadySurrogate` and the layout of its solver; gives parts of the files that
-`library.generator` writes."""
+`library.generator` writes.
+"""
 
 import numpy as np
 

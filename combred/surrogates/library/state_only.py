@@ -1,7 +1,8 @@
 """A network of the state alone as C++: its numbers, and the range of its training.
 
 Takes a `StateSurrogate` and the layout of its solver; gives parts of the files that
-`library.generator` writes."""
+`library.generator` writes.
+"""
 
 import numpy as np
 

@@ -1,7 +1,8 @@
 """Inputs of a surrogate's network, by which a reduction of the network is calibrated.
 
 Takes a transform and, where there are some, states; gives network inputs, as `combred.reduce` asks
-for them by `Surrogate.network_inputs`."""
+for them by `Surrogate.network_inputs`.
+"""
 
 import torch
 from torch import Tensor
@@ -15,7 +16,8 @@ def gaussian_inputs(transform: StateTransform, n: int = 4096, seed: int = 0) -> 
 
     Gaussian draws with zero mean and the covariance of the training inputs, which the transform of
     a surrogate keeps. Where the network also sees the quasi-steady-state (QSS) prediction, the
-    draws are made into states and the prediction is computed for these. seed: of the draws."""
+    draws are made into states and the prediction is computed for these. seed: of the draws.
+    """
     values, vectors = torch.linalg.eigh(transform.covariance.double().cpu())
     root = vectors * values.clamp(min=0.0).sqrt()
     generator = torch.Generator().manual_seed(seed)

@@ -2,7 +2,8 @@
 
 Takes a predicted composition and temperature; gives a state that conserves what the initial state
 holds, and the size of the correction, which is an error estimate: a prediction that violates
-conservation is wrong by about that amount."""
+conservation is wrong by about that amount.
+"""
 
 from typing import Final
 
@@ -34,7 +35,8 @@ class Closure(nn.Module):
         T, Y, near the prediction T_raw, Y_raw; and whether they do (n,), bool.
 
         Where no small correction conserves them, the prediction is too far from conservation: the
-        composition stays at Y."""
+        composition stays at Y.
+        """
         Y_next, conserves = self.conserving(Y_raw, Y)
         h = self.thermo.enthalpy(T, Y)
         T_next = self.thermo.temperature(h, Y_next, T_raw)

@@ -1,7 +1,8 @@
 """The transform of networks that correct a quasi-steady-state (QSS) step of any dt.
 
 Takes states and a time step each; gives network inputs, the corrector's change, and the size of the
-correction: the network's answer is in units of the step's own error estimate."""
+correction: the network's answer is in units of the step's own error estimate.
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -29,7 +30,8 @@ class CorrectionTransform(StateTransform):
 
     and s the signed power. M vanishes as dt^2, and so does the correction, whatever the weights:
     the method converges as dt goes to zero, and nothing is corrected where nothing happens. dt is
-    clipped to its range in training where the network sees it."""
+    clipped to its range in training where the network sees it.
+    """
 
     LARGEST: Final[float] = 1e3  # bound of QSS changes over `scale`; most of training are below 25
     LEAST: Final[float] = 1e-12  # bound of M from below

@@ -2,7 +2,8 @@
 
 Takes mass fractions and a target state; gives mass fractions with the target's element masses. Used
 where sampling perturbs states (`sampling.premixed.perturbation`) and where the surrogate
-closes the prediction of its network (`model.surrogate`)."""
+closes the prediction of its network (`model.surrogate`).
+"""
 
 from typing import Final
 
@@ -24,7 +25,8 @@ class ElementProjection(nn.Module):
     and were changed. Traces keep their relative value, and CO2 in burnt gas where fuel decomposes
     is nearly what it was. The exponential keeps Y' positive. At most six steps of
     Newton's method on lam leave an error of about 1e-13 where Y was wrong by some per cent. Where
-    Y was far off, they may not converge: ask `error`."""
+    Y was far off, they may not converge: ask `error`.
+    """
 
     elements: Tensor
     products: Tensor
@@ -91,7 +93,8 @@ def solve_small(A: Tensor, b: Tensor) -> Tensor:
     unit diagonal and right-hand sides b (size, n).
 
     Gaussian elimination, unrolled over `size` and vectorised over n. A pivot below 1e-15 (an
-    element that is absent) gives x = 0."""
+    element that is absent) gives x = 0.
+    """
     size = A.size(0)
     rows = [torch.cat([A[i], b[i : i + 1]]) for i in range(size)]
     for i in range(size):

@@ -1,6 +1,7 @@
 """The two forms of a surrogate: of the state alone, and with a quasi-steady-state step.
 
-Takes a transform and a network; gives the `Surrogate` of its form (`make_surrogate`)."""
+Takes a transform and a network; gives the `Surrogate` of its form (`make_surrogate`).
+"""
 
 from typing import Final
 
@@ -19,7 +20,8 @@ class StateSurrogate(Surrogate):
     range.
 
     The closure's correction is the error estimate: it is the default tolerance where the correction
-    is 7 % of the change plus 0.7 K in T, or plus 7e-5 in Y."""
+    is 7 % of the change plus 0.7 K in T, or plus 7e-5 in Y.
+    """
 
     refused = "not in_training_range"
     remedy = "combred.solver(surrogate.mechanism) advances any valid state"
@@ -58,7 +60,8 @@ class QuasiSteadySurrogate(Surrogate):
 
         E / (rms(dv / scale) + 0.4)          E = M 10^e, the network's estimate of its error
         |Y_next - Y_raw| / (4 |dY| + 2e-3)   the closure's correction, largest component
-        |T_next - T_raw| / (4 |dT| + 20 K)"""
+        |T_next - T_raw| / (4 |dT| + 20 K)
+    """
 
     kinetics = True
     refused = "dt out of its range"

@@ -2,7 +2,8 @@
 
 Takes a `Mechanism`; gives dY/dt of states, for the quasi-steady-state step of the surrogate. An
 evaluation is two products with stoichiometric matrices, with exponentials between them. Arrays are
-species or reactions by states: rows are contiguous, so operations on them vectorise."""
+species or reactions by states: rows are contiguous, so operations on them vectorise.
+"""
 
 from typing import Any, Final
 
@@ -36,7 +37,8 @@ class Kinetics(nn.Module):
     An order m below 1, also 0 of a species that is consumed, goes straight to zero below the
     concentration `SCARCE`, as c SCARCE^(m - 1): c^m has no bounded derivative at zero.
 
-    Raises ValueError as `model.rate_numbers.readable`."""
+    Raises ValueError as `model.rate_numbers.readable`.
+    """
 
     LEAST: Final[float] = 1e-300  # kmol/m3: concentration of an absent species, for its logarithm
     SLOWEST: Final[float] = -85.0  # ln of the smallest rate: float32 underflows at exp(-87)
@@ -129,7 +131,8 @@ class Kinetics(nn.Module):
         [1/s] (kg of the species per kg of mixture and second) and of `dtype`.
 
         T (n,) [K], p (n,) [Pa], Y (n_species, n) >= 0 with sum 1, all float64. The creation rate is
-        the sum of the two."""
+        the sum of the two.
+        """
         return self.rates(self.constants(T, p, Y), T, p, Y)
 
     def constants(self, T: Tensor, p: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:

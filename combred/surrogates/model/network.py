@@ -1,7 +1,8 @@
 """The fully connected network of a surrogate, and its initialization.
 
 Takes standardised features (n, n_inputs); gives the transformed change over one step
-(n, 2 + n_species). What goes in and what comes out is defined in `model.transform`."""
+(n, 2 + n_species). What goes in and what comes out is defined in `model.transform`.
+"""
 
 from collections.abc import Sequence
 
@@ -12,7 +13,8 @@ from torch import Tensor, nn
 class Network(nn.Module):
     """A fully connected ReLU network of given `widths`, input and output included.
 
-    Without biases it has sum_l m_l m_{l+1} weights, the size that the papers count."""
+    Without biases it has sum_l m_l m_{l+1} weights, the size that the papers count.
+    """
 
     __jit_unused_properties__ = ["linear", "widths", "n_weights"]
 
@@ -53,7 +55,8 @@ def initialize(network: Network, scales: Sequence[float | str], generator: torch
 
     `scales`, one for each layer: a number g is g times He's standard deviation sqrt(2 / m_in)
     (He et al., ICCV 2015); "condense" is the standard deviation 2 / (m_in + m_out) of Chen & Xu
-    2024, equation 19, so small that neurons align in direction during training."""
+    2024, equation 19, so small that neurons align in direction during training.
+    """
     for layer, scale in zip(network.linear, scales, strict=True):
         m_out, m_in = layer.weight.shape
         std = 2.0 / (m_in + m_out) if scale == "condense" else float(scale) * (2.0 / m_in) ** 0.5

@@ -3,7 +3,8 @@ reaction rates.
 
 Takes states and a time step each; gives the QSS changes of [T, F(Y)] and the stiffness of every
 species. The network sees all of them and corrects the corrector. The difference of corrector and
-predictor measures the error of the step, and vanishes as dt^2."""
+predictor measures the error of the step, and vanishes as dt^2.
+"""
 
 from typing import Final
 
@@ -26,17 +27,19 @@ class QuasiSteadyState(nn.Module):
         alpha = 1 / (1 - exp(-x)) - 1 / x,
 
     the predictor of the quasi-steady-state method (Mott, Oran & van Leer, J. Comput. Phys. 164
-    (2000)). It is accurate for slow species and for species in balance. The second evaluation, at
-    the predicted state, makes the corrector: the same formula with the mean of 1 / tau over the
-    step, and C weighted by alpha(dt / tau) at the end and 1 - alpha at the beginning, as there.
-    alpha is 1/2 for slow species and 1 for those in balance; a rational function stands for it
-    (`alpha`). The next step begins at the corrected state, with C and tau of the predicted one.
+    (2000)). It is accurate for slow species and for species in balance. The second
+    evaluation, at the predicted state, makes the corrector: the same formula with the mean of
+    1 / tau over the step, and C weighted by alpha(dt / tau) at the end and 1 - alpha at the
+    beginning, as there. alpha is 1/2 for slow species and 1 for those in balance; a rational
+    function stands for it (`alpha`). The next step begins at the corrected state, with C and tau of
+    the predicted one.
 
     Rate constants, falloff and h_k / cp are those of the beginning of dt, which costs no accuracy
     in training. The first step is the shortest, since fast species change most at the beginning
     (docs/findings.md). `lam`, `floor`: of the transform F (`ShiftedBoxCox`); `dtype`: of the rates
     (see `Kinetics`) and of all that follows from them. Raises ValueError for
-    rate types that `Kinetics` does not support."""
+    rate types that `Kinetics` does not support.
+    """
 
     # The mass fraction that stands for an absent species, far below the floor of F: radicals of
     # 1e-13 react with abundant species, which disturbs the predictor in gas without radicals.
@@ -74,7 +77,8 @@ class QuasiSteadyState(nn.Module):
         over the whole of dt, (n, 1 + n_reactive) each, and the stiffness log10(dt / tau + 1e-6) of
         the last step (n, n_reactive), of the dtype of the rates.
 
-        T (n,) [K], p (n,) [Pa], Y (n, n_species) >= 0, dt (n,) [s], all float64."""
+        T (n,) [K], p (n,) [Pa], Y (n, n_species) >= 0, dt (n,) [s], all float64.
+        """
         T = self.thermo.bounded(T)
         Y = Y.T.contiguous().clamp(min=self.ABSENT)  # species by states, as `Kinetics`
         constants = self.kinetics.constants(T, p, Y)

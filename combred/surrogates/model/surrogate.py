@@ -5,7 +5,8 @@ has these parts, in this order: the transform of the state, the network, the inv
 the change, and the closure, which conserves elements, mass and enthalpy. A step whose error
 estimate exceeds the tolerance is for a stiff solver: `combred.native.compile` has it behind the
 network. The network computes in float32, all else in float64. T, p and Y are transformed here and
-nowhere else. `model.forms` has the two kinds of surrogates."""
+nowhere else. `model.forms` has the two kinds of surrogates.
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -29,7 +30,8 @@ class Surrogate(Trained, Stepper):
     """Chemistry over a time step at constant pressure and enthalpy, in place of CVODE: one step of
     a network, and an estimate of its error.
 
-    Raises ValueError if the network's widths do not fit the transform and the mechanism."""
+    Raises ValueError if the network's widths do not fit the transform and the mechanism.
+    """
 
     __jit_unused_properties__ = ["dt_range"]
     kinetics = False  # whether the network corrects QSS steps
@@ -77,7 +79,8 @@ class Surrogate(Trained, Stepper):
         not valid, and where the network was not trained for such a step (`takes`).
 
         Raises ValueError for other shapes and types, for dt that is not positive and finite, and of
-        a network of the state alone for any dt but its own."""
+        a network of the state alone for any dt but its own.
+        """
         self.require_states(state)
         self.require_steps(dt, len(state))
         later, error = self.step(state, dt)
@@ -123,7 +126,8 @@ class Surrogate(Trained, Stepper):
 
         change (n, 2 + n_species): predicted, of the transform's variables; estimate (n,): the
         network's, over `scale`; moved, changed (2, n): `largest_change` of the closure's correction
-        and of the step."""
+        and of the step.
+        """
         raise NotImplementedError
 
     def takes(self, state: Tensor, dt: Tensor) -> Tensor:
@@ -172,7 +176,8 @@ class Surrogate(Trained, Stepper):
 
         states: [T (K), p (Pa), Y], (n, 2 + n_species), float64, or batches of them, each of which
         is given a dt at random from the range of training; None: Gaussian inputs with the
-        covariance of the training inputs. Raises ValueError for other states."""
+        covariance of the training inputs. Raises ValueError for other states.
+        """
         if states is None:
             return gaussian_inputs(self.transform)
         state = states if isinstance(states, Tensor) else torch.cat(list(states))

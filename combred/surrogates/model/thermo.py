@@ -1,7 +1,8 @@
 """Ideal-gas thermodynamics in torch: enthalpy, cp, and T from enthalpy. Scriptable, float64.
 
 Takes a `Mechanism`; used by the surrogate, which recovers T from constant enthalpy. Coefficients
-and bounds are those of `combred.chemistry.thermo`, which has the same in numpy."""
+and bounds are those of `combred.chemistry.thermo`, which has the same in numpy.
+"""
 
 import contextlib
 
@@ -82,7 +83,8 @@ class Thermo(nn.Module):
         """T (n,) [K] with enthalpy(T, Y) = h (n,) [J/kg], Y (n, n_species), by Newton's method from
         guess (n,) [K], clipped to `T_bounds`.
 
-        From a guess within 500 K, four iterations leave an error below 1e-6 K."""
+        From a guess within 500 K, four iterations leave an error below 1e-6 K.
+        """
         T, mixtures = self.bounded(guess), self.mixtures(Y)
         for _ in range(iterations):
             enthalpy, cp = self.values(mixtures, T)

@@ -1,7 +1,8 @@
 """The training range: limits of every variable, and of the Mahalanobis distance.
 
 Takes a fitted `StateTransform` and the training states, streamed; gives a module, `Trained`, that
-says whether a state is valid, and whether it is like those of the training."""
+says whether a state is valid, and whether it is like those of the training.
+"""
 
 from collections.abc import Iterable
 from typing import Final

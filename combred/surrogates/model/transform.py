@@ -2,7 +2,8 @@
 
 Takes states [T, p, Y]; gives standardised features, and targets by the signed power. All numbers
 that the inverse needs are buffers of the module, so that they are part of the exported file.
-`model.correction` has the transform of networks that correct a quasi-steady-state step."""
+`model.correction` has the transform of networks that correct a quasi-steady-state step.
+"""
 
 from collections.abc import Iterable
 
@@ -21,7 +22,8 @@ POWER = 1 / 3  # exponent of the signed power of the target; 1 is worse (docs/fi
 class BoxCox(nn.Module):
     """F(Y) = (max(Y, floor)^lam - 1) / lam, and its inverse (Box & Cox, JRSS B 26, 1964).
 
-    `lam` in (0, 1]; `floor` > 0: mass fractions below it are noise of the integrator."""
+    `lam` in (0, 1]; `floor` > 0: mass fractions below it are noise of the integrator.
+    """
 
     def __init__(self, lam: float, floor: float):
         super().__init__()
@@ -41,7 +43,8 @@ class ShiftedBoxCox(BoxCox):
     shift (Box & Cox, JRSS B 26, 1964).
 
     As `BoxCox` above the floor. Mass fractions far below the floor have nearly one F, and keep
-    their value where F does not change: an absent species stays absent."""
+    their value where F does not change: an absent species stays absent.
+    """
 
     def forward(self, Y: Tensor) -> Tensor:
         """F of mass fractions Y, of any shape; F(0) of negative ones."""
@@ -69,7 +72,8 @@ class StateTransform(nn.Module):
     of the change is not subtracted, so that zero change is zero. With power < 1 this is the
     generalised Box-Cox transform of Yi et al. (arXiv 2512.05685), which resolves small changes;
     power 1 is the linear target. Mean, covariance and range of the features also define the
-    training range (`model.training_range`)."""
+    training range (`model.training_range`).
+    """
 
     # Buffers: of the features and of the change, and the dt [s] of a step.
     mean: Tensor
@@ -135,7 +139,8 @@ class StateTransform(nn.Module):
         """The training loss of a network's answers: the mean absolute error, over all elements of
         both (n, 2 + n_species).
 
-        The mean squared error was worse in every comparison made here (docs/findings.md)."""
+        The mean squared error was worse in every comparison made here (docs/findings.md).
+        """
         return (answer - target).abs().mean()
 
     @torch.jit.ignore
@@ -144,7 +149,8 @@ class StateTransform(nn.Module):
         (n, 2 + n_species), and dt (n,) [s], streamed. Returns self.
 
         The moments are summed in float64 about the first chunk's mean. Raises ValueError for fewer
-        than two states."""
+        than two states.
+        """
         n, shift = 0, torch.zeros_like(self.mean)
         total, changed, squared = (torch.zeros_like(self.mean) for _ in range(3))
         outer = torch.zeros_like(self.covariance)

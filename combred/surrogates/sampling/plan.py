@@ -1,7 +1,8 @@
 """The plan of a state file: which trajectories are computed, and how many rows each gives.
 
 Takes `SamplingSettings` and a seed; gives a list of `Trajectory` or of `FlowBlock`, the tasks of
-`sampling.sample`."""
+`sampling.sample`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ class Trajectory:
     """A task of the sampling: a premixed ignition or flame, with its parameters.
 
     index, rows: as in `FlowBlock`; kind: "ignition" or "flame"; T [K]: initial temperature of an
-    ignition, unburnt temperature of a flame; p [Pa]; phi: equivalence ratio."""
+    ignition, unburnt temperature of a flame; p [Pa]; phi: equivalence ratio.
+    """
 
     index: int
     kind: str
@@ -53,7 +55,8 @@ def plan_trajectories(
     Those of a flow are blocks of `MOST_ROWS` rows, of fewer where there would be fewer than
     `BLOCKS`; the last may have fewer. Of premixed ones, flames
     come first, because they take longest: phi evenly spaced at each unburnt temperature, p
-    log-uniform at random. The ignitions are a scrambled Sobol sequence over T0, phi and ln p."""
+    log-uniform at random. The ignitions are a scrambled Sobol sequence over T0, phi and ln p.
+    """
     if settings.sampler == "flow":
         rows = int(np.clip(-(-settings.states // BLOCKS), FEWEST_ROWS, MOST_ROWS))
         starts = range(0, settings.states, rows)

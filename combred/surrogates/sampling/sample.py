@@ -6,7 +6,8 @@ Each trajectory of the plan (`sampling.plan`) is one task with its own random st
 of several worker processes: a block of a flow (`combred.experiments.flow`), or a premixed
 ignition or flame (`sampling.premixed.states`). Finished tasks are not computed again where
 an interrupted run goes on. Labels are those of the generated solver; some of the finished file are
-compared with CVODE (`sampling.labels`)."""
+compared with CVODE (`sampling.labels`).
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -42,7 +43,8 @@ def states_of(
     """What turns a task of the plan into a `Block` of labelled states, always `rows` of the task,
     which depend on it and on the settings alone; each worker process has one.
 
-    settings: `fuel` and `oxidizer` as compositions in moles; seed: of all random streams."""
+    settings: `fuel` and `oxidizer` as compositions in moles; seed: of all random streams.
+    """
     solver = Solver(mechanism)
     if settings.sampler == "flow":
         return FlowStates(mechanism, settings, solver, seed)
@@ -76,7 +78,8 @@ def sample(
     Returns the trajectories that could not be computed, as text ("lost_trajectories"), and
     `StateTable.numbers`. Raises ValueError where the fuel is unknown, or where the mechanism has
     rates that the solver does not know; StateFileError where labels differ from CVODE's;
-    RuntimeError without a C++ compiler; OSError where the disk is too full."""
+    RuntimeError without a C++ compiler; OSError where the disk is too full.
+    """
     settings = replace(settings, fuel=resolve_fuel(mechanism, settings.fuel))
     Solver(mechanism)  # compiled here, before the worker processes ask for it
     plan = plan_trajectories(settings, seed, has_transport(mechanism))

@@ -10,7 +10,8 @@ A^T psi = -dg/du. A solver that makes an error e of Y in each step dt and in eac
 
     (g' - g) / g = sum over the cells of  s . e / dt.
 
-The flow G(m) is that of the profile, as in `combred.experiments.counterflow.flame`."""
+The flow G(m) is that of the profile, as in `combred.experiments.counterflow.flame`.
+"""
 
 from collections.abc import Sequence
 

@@ -9,7 +9,8 @@ with dY/dt = f(Y) and J = df/dY at constant enthalpy (adjoint equations: Cao, Li
 SIAM J. Sci. Comput. 24 (2003) 1076; the last equation is that of a shift in time, dY = f dt).
 A solver that marches in steps dt, with an error e of Y at the end of each, is wrong by
 
-    (tau' - tau) / tau = - mean over the steps of  phi . e / dt,    phi at the end of the step."""
+    (tau' - tau) / tau = - mean over the steps of  phi . e / dt,    phi at the end of the step.
+"""
 
 import warnings
 from dataclasses import dataclass
@@ -67,7 +68,8 @@ def delay_sensitivity(mechanism: Mechanism, ignition: Ignition) -> np.ndarray:
     """phi (n, n_species) [s] of the states of an ignition.
 
     J is constant over each of CVODE's steps, at the mean of its ends. Raises IntegrationError where
-    phi is not finite."""
+    phi is not finite.
+    """
     source, h, Y = SourceTerm(mechanism, ignition.case.p), ignition.h, ignition.Y
     gradient, _ = source.gradient_of_T(h, Y[-1])
     phi = np.empty_like(Y)

@@ -1,7 +1,8 @@
 """The file of `SensitiveStates`: made by several processes, and read.
 
 Takes settings; gives sensitive.h5. Each finished trajectory lies in a folder beside it until all
-are there; the folder's name tells the settings."""
+are there; the folder's name tells the settings.
+"""
 
 import json
 from dataclasses import asdict, replace

@@ -2,7 +2,8 @@
 
 Takes the cells of a `MovingGrid` or a `CounterflowGrid`; gives the derivatives of du/dt by u, where
 u has Y_1, Y_2, ... and h / H_SCALE of the first cell, then those of the next. The sensitivities of
-flames (`sensitivity.flame_speed`, `counterflow`) need them."""
+flames (`sensitivity.flame_speed`, `counterflow`) need them.
+"""
 
 import numpy as np
 import scipy.sparse as sparse

@@ -97,7 +97,8 @@ def mass_sensitivities(
 
     A step back is phi = D exp(J dt)^T phi', with the matrix D of diffusion, and the Jacobian J of
     each cell's reaction at constant h, at the end of its step: what diffusion has disturbed is soon
-    balanced again (adjoint equations as in `sensitivity.delay`)."""
+    balanced again (adjoint equations as in `sensitivity.delay`).
+    """
     source, last = SourceTerm(mechanism, states[0].p), states[-1].Y
     phi = np.zeros((len(species), len(states), *last.shape))
     for q, k in enumerate(species):

@@ -16,7 +16,8 @@ flame. A solver that makes an error e of Y in each step dt and in each cell is w
 
 s is scaled by the exact relation that rates multiplied by a give sqrt(a) times the speed (lengths
 by 1 / sqrt(a)): sum s . f = 1/2. Before this scaling the sum
-differs from 1/2 by the error of the grid alone."""
+differs from 1/2 by the error of the grid alone.
+"""
 
 import numpy as np
 import scipy.sparse as sparse

@@ -2,9 +2,11 @@
 
 With the sensitivity s at the end of a step, and an error e of Y there, the relative error of an
 ignition's delay, a flame's speed, a counterflow flame's peak or a species' mass in a flame kernel
-is the mean of s . e / dt over the rows of its trajectory (`sensitivity.delay`, `flame_speed`,
-`counterflow`, `sensitivity.flame_kernel`). `sensitivity.sampling.sample` makes them, and the
-training loss computes these errors (`training.sensitivity_loss`)."""
+is the mean of s . e / dt over the rows of its trajectory (`sensitivity.delay`,
+`flame_speed`, `counterflow`, `sensitivity.flame_kernel`).
+`sensitivity.sampling.sample` makes them, and the training loss computes these errors
+(`training.sensitivity_loss`).
+"""
 
 from dataclasses import dataclass
 

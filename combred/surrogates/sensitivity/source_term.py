@@ -1,7 +1,8 @@
 """The chemical source term of mass fractions at constant pressure and enthalpy, and its Jacobian.
 
 Takes a `Mechanism` and states; gives dY/dt by Cantera, and its derivatives by the generated solver.
-The adjoints of `sensitivity` need them."""
+The adjoints of `sensitivity` need them.
+"""
 
 import functools
 

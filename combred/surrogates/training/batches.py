@@ -1,6 +1,7 @@
 """Batches of training rows, encoded as network inputs and targets.
 
-Takes a `StateTable`, a `StateTransform` and a mask of rows; gives the batch of every step."""
+Takes a `StateTable`, a `StateTransform` and a mask of rows; gives the batch of every step.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,7 +61,8 @@ class RowBatches:
 
     Rows of unperturbed flames count `flame_oversampling` times. All are held on the device. The
     batch of a step depends on seed and step alone, so that a resumed training gets the batches of
-    the uninterrupted one."""
+    the uninterrupted one.
+    """
 
     def __init__(self, data: TrainingData, device: torch.device, flame_oversampling: int = 1):
         self.seed, parts = data.seed, []

@@ -2,7 +2,8 @@
 
 Takes a `StateTable`, a fitted `StateTransform`, the held-out rows and a `Network`; leaves the
 network trained, a file of metrics (JSON lines) and, while it runs, a checkpoint from which it
-resumes bit for bit. Runs on CPU and CUDA."""
+resumes bit for bit. Runs on CPU and CUDA.
+"""
 
 import time
 from collections.abc import Callable
@@ -98,7 +99,8 @@ def train(
     result and calls `forget_checkpoint`. `on_progress`: (step, steps, latest loss).
 
     Raises ValueError if no row is held out, or if the checkpoint belongs to another training;
-    FloatingPointError if the training diverges."""
+    FloatingPointError if the training diverges.
+    """
     precision, _ = fastest_precision(device)
     network.to(device)
     transform = data.transform.to("cpu")

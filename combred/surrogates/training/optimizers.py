@@ -6,7 +6,8 @@ The features of a state are strongly correlated: temperature and some twenty mas
 and fall together. The loss is therefore steep in few directions and flat in most. Adam scales
 every weight separately and is slow in the flat directions. SOAP takes Adam's step in the eigenbasis
 of each layer's gradients. Muon makes the singular values of each layer's step equal
-(docs/findings.md)."""
+(docs/findings.md).
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -29,7 +30,8 @@ WIDE = 1000
 class Optimizers:
     """Several torch optimisers, each for its own parameters, used as one.
 
-    `parts`: pairs of an optimiser and the factor that multiplies its learning rate."""
+    `parts`: pairs of an optimiser and the factor that multiplies its learning rate.
+    """
 
     def __init__(self, parts: Iterable[tuple[torch.optim.Optimizer, float]]):
         self.parts = list(parts)

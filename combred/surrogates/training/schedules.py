@@ -1,6 +1,7 @@
 """Learning rate and batch size of every step of a training.
 
-Takes `TrainingSettings`; gives numbers that depend on the step alone."""
+Takes `TrainingSettings`; gives numbers that depend on the step alone.
+"""
 
 import numpy as np
 

@@ -7,7 +7,8 @@ is the mean of |s . e / dt|, and bounds it. The absolute value of the mean itsel
 network makes it zero by errors that cancel in the trajectories of the training, and not in others.
 
 e follows to first order from the network's error in F(Y), through the closure, which projects Y
-onto the elements of the state (`model.element_projection`)."""
+onto the elements of the state (`model.element_projection`).
+"""
 
 import hashlib
 

@@ -15,7 +15,8 @@ from combred.surrogates.training.batches import encode
 class ValidationLoss:
     """Mean loss over held-out rows, at most 20,000 of them.
 
-    `held_out` (n_rows,) bool: the rows of `table`. Raises ValueError as `require_held_out`."""
+    `held_out` (n_rows,) bool: the rows of `table`. Raises ValueError as `require_held_out`.
+    """
 
     def __init__(
         self,

@@ -1,7 +1,8 @@
 """Grouping on the CPU and in Triton: label for label what the reference gives.
 
 Triton runs on the GPU where there is one, else interpreted, where time goes with the number of
-blocks: so these are as large as they may be, except in `test_the_sizes_that_are_launched`."""
+blocks: so these are as large as they may be, except in `test_the_sizes_that_are_launched`.
+"""
 
 import numpy as np
 import pytest

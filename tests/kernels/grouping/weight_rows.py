@@ -1,7 +1,8 @@
 """Rows of weights for tests of the grouping.
 
 A kind of rows is a function of a numpy generator, the number of rows m and their length d; it gives
-(m, d) float64. `mixed` says which kind and length a test of many sizes and thresholds takes."""
+(m, d) float64. `mixed` says which kind and length a test of many sizes and thresholds takes.
+"""
 
 import numpy as np
 import torch

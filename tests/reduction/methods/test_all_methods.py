@@ -1,6 +1,7 @@
 """Every reduction method on every kind of network: properties that hold for all of them.
 
-A method is tested here by being listed in `combred.reduction.METHODS`."""
+A method is tested here by being listed in `combred.reduction.METHODS`.
+"""
 
 import inspect
 

@@ -25,7 +25,8 @@ def activations(n: int, m: int, seed: int, outputs: int = 4):
 def brute_force(A, B, U, intercept: bool, last: int, ridge: float = RIDGE):
     """Order and cumulative costs, by one least-squares problem for each unit in each step.
 
-    min |A U - B W|^2 / n + d |W - U|^2 over W that are zero in the rows of removed units."""
+    min |A U - B W|^2 / n + d |W - U|^2 over W that are zero in the rows of removed units.
+    """
     n, m = A.shape
     if intercept:
         A, B = A - A.mean(0), B - B.mean(0)

@@ -96,7 +96,8 @@ def solve(old: Numbers, members: list[int], main: int) -> dict[str, np.ndarray]:
     """Equations (48), (63) and (64) for one group, each an overdetermined system, in their order.
 
     With the choices of `combred.reduction.methods.depthwise`: ratios with the scale of g, nu by
-    (61), means in place of sums in the middle and in (64), whose ratio is 1 for f."""
+    (61), means in place of sums in the middle and in (64), whose ratio is 1 for f.
+    """
     k = members
     length = np.linalg.norm(old.v, axis=1)
     ratio = length[k] / length[main]

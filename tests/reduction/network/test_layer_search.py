@@ -98,7 +98,8 @@ def post_activation() -> Net:
 def pre_activation() -> Net:
     """x + conv2(relu(bn2(conv1(relu(bn1(x)))))) twice over, the first with a convolved shortcut.
 
-    The first block reads the stem only, so that its batch norm belongs to the stem."""
+    The first block reads the stem only, so that its batch norm belongs to the stem.
+    """
 
     def forward(n, x):
         x = n.stem(x)

@@ -1,6 +1,7 @@
 """The search for the smallest network that keeps its limits: its steps, its end, and its memory.
 
-The networks are vectors; their errors are given functions of their size."""
+The networks are vectors; their errors are given functions of their size.
+"""
 
 import math
 from dataclasses import asdict

@@ -1,7 +1,8 @@
 """Perturbed states: T, p and Y changed at random, with the masses of the elements kept.
 
 Takes states of a trajectory (`sampling.premixed.states`); gives states around them, as in
-Yi et al., arXiv 2512.05685."""
+Yi et al., arXiv 2512.05685.
+"""
 
 import numpy as np
 import torch
@@ -25,7 +26,8 @@ def perturb(
 
     with s log-uniform in `width`, and u_k, u uniform in [-1, 1]. Inert species and the mass of
     every element are kept; a perturbation whose `projection` to these masses fails is drawn again.
-    Raises ValueError where 50 draws fail."""
+    Raises ValueError where 50 draws fail.
+    """
     T, p, Y = states
     out_T, out_p, out_Y = np.empty(count), np.empty(count), np.empty((count, Y.shape[1]))
     low, high = np.log(width)

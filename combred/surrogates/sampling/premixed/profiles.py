@@ -2,7 +2,8 @@
 diffusion.
 
 Takes Cantera's flame (`combred.experiments.premixed.cantera_flame`); gives states without labels,
-for `sampling.premixed.states`."""
+for `sampling.premixed.states`.
+"""
 
 import cantera as ct
 import numpy as np

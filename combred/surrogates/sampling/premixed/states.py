@@ -7,7 +7,8 @@ them, and labels all of them by the generated solver. There are three kinds of s
 - exact: a state of the trajectory itself;
 - perturbed: T, p and Y changed, element masses kept (`sampling.premixed.perturbation`);
 - relaxed: perturbed more widely, then integrated over a random time, so that the fast scales relax
-  (evolutionary Monte Carlo, after Yao et al., Comput. Phys. Commun. 316 (2025) 109802)."""
+  (evolutionary Monte Carlo, after Yao et al., Comput. Phys. Commun. 316 (2025) 109802).
+"""
 
 import numpy as np
 
@@ -38,7 +39,8 @@ class PremixedStates:
     """Turns a premixed `Trajectory` into a `Block` of labelled states.
 
     settings: `fuel` and `oxidizer` as compositions in moles; seed: of all random streams. A state
-    that cannot be integrated has NaN as its label."""
+    that cannot be integrated has NaN as its label.
+    """
 
     def __init__(self, mechanism: Mechanism, settings: SamplingSettings, solver: Solver, seed: int):
         self.mechanism, self.settings, self.seed = mechanism, settings, seed
@@ -49,7 +51,8 @@ class PremixedStates:
         """The labelled rows of a trajectory, always `trajectory.rows` of them, with their samplers;
         their source is still zero.
 
-        Raises IntegrationError where the ignition or the flame cannot be computed."""
+        Raises IntegrationError where the ignition or the flame cannot be computed.
+        """
         rng = np.random.default_rng([self.seed, 2, trajectory.index])
         compute = self.ignition if trajectory.kind == "ignition" else self.flame
         exact = compute(trajectory, rng)
@@ -77,7 +80,8 @@ class PremixedStates:
         With tau, the time of the steepest rise of T: a quarter uniform in time up to 1.1 tau, a
         quarter log-uniform in time from 1 ns to the end (`BURNT_TIME` past ignition), a quarter
         normally distributed in time around tau, a quarter uniform in T, one of them at t = 0.
-        Raises IntegrationError."""
+        Raises IntegrationError.
+        """
         s = self.settings
         Y0 = self.mechanism.mixture(s.fuel, s.oxidizer, trajectory.phi)
         T0, p, n = trajectory.T, trajectory.p, trajectory.rows // 3
@@ -104,7 +108,8 @@ class PremixedStates:
 
         Half of them lie between the grid points of Cantera's solution. The other half are states
         after a step of diffusion, as an operator-splitting flow solver gives them to its chemistry
-        (none where that would be fewer than `MIN_CELLS`). Raises IntegrationError."""
+        (none where that would be fewer than `MIN_CELLS`). Raises IntegrationError.
+        """
         s, n = self.settings, trajectory.rows // 3
         unburnt = self.mechanism.mixture(s.fuel, s.oxidizer, trajectory.phi)
         case = FlameCase(trajectory.T, trajectory.p, trajectory.phi)

@@ -46,7 +46,8 @@ def kernel_states(
 
     sampling: `fuel`, `oxidizer` as compositions in moles; ranges of p, phi and dt. Raises
     IntegrationError where the kernel is too short for the smallest dt, FloatingPointError or
-    ValueError where the solver fails."""
+    ValueError where the solver fails.
+    """
     p = log_uniform(rng, *common_range(P, sampling.p))
     phi = log_uniform(rng, *common_range(PHI, sampling.phi))
     time = log_uniform(rng, *TIME) * (ct.one_atm / p) ** 0.5

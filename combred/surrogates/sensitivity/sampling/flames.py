@@ -3,7 +3,8 @@
 Takes a `Mechanism`, settings and a random generator; gives `SensitiveStates`: the cells of a flame
 after a step of transport, where the chemistry of a split solver starts, for `FLAME_STEPS` values of
 dt. The flame is marched with each dt for `SETTLING` steps, from the longest to the shortest, since
-Cantera's profile is of another grid and not split."""
+Cantera's profile is of another grid and not split.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -49,7 +50,8 @@ def premixed_states(
 
     sampling: `fuel`, `oxidizer` as compositions in moles; ranges of p, phi and dt. Raises
     IntegrationError where Cantera finds no flame, the cells do not resolve it, or it is too fast
-    for the smallest dt."""
+    for the smallest dt.
+    """
     p, phi = common_range(P, sampling.p), common_range(PHI, sampling.phi)
     case = FlameCase(rng.uniform(*T), log_uniform(rng, *p), log_uniform(rng, *phi))
     fresh = mechanism.mixture(sampling.fuel, sampling.oxidizer, case.phi)

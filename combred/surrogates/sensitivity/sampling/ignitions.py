@@ -1,6 +1,7 @@
 """States of an ignition, each with the sensitivity of the delay.
 
-Takes a `Mechanism`, settings and a random generator; gives `SensitiveStates`."""
+Takes a `Mechanism`, settings and a random generator; gives `SensitiveStates`.
+"""
 
 import numpy as np
 
@@ -29,7 +30,8 @@ def ignition_states(
 
     sampling: `fuel`, `oxidizer` as compositions in moles; ranges of p, phi, T0 and dt. Raises
     IntegrationError where the ignition takes longer than `LONGEST`, or is too fast for the smallest
-    dt."""
+    dt.
+    """
     s = sampling
     case = Case(rng.uniform(s.T0[0], s.T0[1]), log_uniform(rng, *s.p), log_uniform(rng, *s.phi))
     Y0 = mechanism.mixture(s.fuel, s.oxidizer, case.phi)

@@ -1,7 +1,8 @@
 """The trajectories with sensitivities: their plan, and their computation.
 
 Takes a `Mechanism` and settings; gives `SensitiveStates` of each trajectory: an ignition, a flame
-or a flame kernel (`ignitions`, `flames` and `flame_kernels` beside this module)."""
+or a flame kernel (`ignitions`, `flames` and `flame_kernels` beside this module).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -20,7 +20,7 @@ def judge(record: dict) -> list[dict]:
     no result, which is wrong, but for what a mechanism does not allow, with the reason
     ("skipped")."""
     parts = record["parts"]
-    delays = [row for rows in ignition_parts(record).values() for row in rows]
+    delays = [row for rows in ignition_parts(parts).values() for row in rows]
     rows = [_row("ignition delay", worst_delay(delays, TOLERANCE), DELAY)]
     states = parts["states of flows"]
     rows.append(_row("solver in doubles, states of flows", states["labels"], REFERENCE))
@@ -42,11 +42,10 @@ def judge(record: dict) -> list[dict]:
     return rows
 
 
-def ignition_parts(record: dict) -> dict[str, list[dict]]:
+def ignition_parts(parts: dict) -> dict[str, list[dict]]:
     """The ignitions by the name of their part, the shortest time step first."""
-    names = [name for name in record["parts"] if name.startswith("ignitions")]
-    names.sort(key=lambda name: float(name.split()[-2]))
-    return {name: record["parts"][name] for name in names}
+    names = [name for name in parts if name.startswith("ignitions")]
+    return {name: parts[name] for name in sorted(names, key=lambda name: float(name.split()[-2]))}
 
 
 def worst_delay(rows: list[dict], tolerance: float) -> float | None:

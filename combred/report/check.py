@@ -7,6 +7,7 @@ Takes a folder of `combred check`. The rows of check.json become those of the bl
 import math
 from pathlib import Path
 
+from combred.check.verdict import ignition_parts
 from combred.files.records import read_record
 from combred.native.solver.generator import TOLERANCE
 from combred.report.blocks import Note, Section, Table, Text
@@ -128,9 +129,8 @@ def experiments(parts: dict) -> list[Section]:
 def ignition_results(parts: dict) -> dict[str, list[dict]]:
     """The ignitions by tolerance, the default last, as validation.json has them; the shortest time
     step first."""
-    names = [name for name in parts if name.startswith("ignitions")]
-    steps = sorted((float(name.split()[-2]), name) for name in names)
-    cases = [row | {"dt": dt} for dt, name in steps for row in parts[name]]
+    found_in = ignition_parts(parts).items()
+    cases = [row | {"dt": float(name.split()[-2])} for name, rows in found_in for row in rows]
     results: dict[str, list[dict]] = {}
     for row in cases:
         case = f"{row['T0']:.0f} K, phi {row['phi']:.2f}, {atmospheres(row['p'])} atm"

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -224,28 +223,6 @@ def test_schedules():
 
 
 # -- the scripts ---------------------------------------------------------------------------------
-
-
-def event(kind, phase, parameters, metric, step=0, main=0):
-    given = dict(kind=kind, phase=phase, parameters=parameters, metric=metric)
-    return SimpleNamespace(**given, step=step, main=main, layer="")
-
-
-def test_stages_of_an_automatic_reduction():
-    trace = [
-        event("test", "train", 100, 0.1),
-        event("test", "train", 100, 0.9, 5),
-        event("main", "train", 100, 0.9, 5, 1),
-        event("cut", "layer", 80, 0.3, 5, 1),
-        event("rollback", "layer", 100, 0.2, 9, 1),
-        event("met", "layer", 90, 0.8, 10, 1),
-        event("test", "train", 90, 0.92, 11, 1),
-        event("cut", "final", 40, 0.5, 11, 1),
-        event("met", "final", 40, 0.81, 13, 1),
-        event("end", "train", 40, 0.81, 13, 1),
-    ]
-    rows = [(r["stage"], r["parameters"], r["accuracy"]) for r in condensation.stages(trace)]
-    assert rows == [("original", 100, 0.9), ("reduction 1", 90, 0.92), ("final", 40, 0.81)]
 
 
 SCRIPTS = (channel_similarity, complexity, condensation, neuron_merging)

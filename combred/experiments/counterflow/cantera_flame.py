@@ -13,6 +13,7 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.transport import solution_with_transport
+from combred.experiments.premixed.cantera_flame import solve
 
 # slope, curve: largest change between neighbouring grid points, relative to the whole profile.
 # Cantera's convection is of first order: at COARSE, T is off by up to 34 K somewhere in the profile
@@ -76,23 +77,13 @@ def solve_counterflow(
     u_oxidizer = low * width / 4
     flame.oxidizer_inlet.mdot = rho[1] * u_oxidizer
     flame.fuel_inlet.mdot = u_oxidizer * (rho[0] * rho[1]) ** 0.5
-    flame.set_refine_criteria(**refinements[0])
-    try:
-        flame.solve(loglevel=0, auto=True)
-    except ct.CanteraError as error:
-        raise IntegrationError(str(error).strip().splitlines()[-1]) from error
+    solve(flame, refinements[:1], auto=True)
     while strain / low > 1 + 1e-9:
         factor = min(strain / low, STEP)
         low *= factor
         if not strain_further(flame, factor):
             raise IntegrationError(f"the flame of {case} is extinct at {low:.0f} 1/s")
-    try:
-        for criteria in refinements[1:]:
-            flame.set_refine_criteria(**criteria)
-            flame.set_max_grid_points(flame.flame, 5000)
-            flame.solve(loglevel=0)
-    except ct.CanteraError as error:
-        raise IntegrationError(str(error).strip().splitlines()[-1]) from error
+    solve(flame, refinements[1:])
     if not burns(flame):
         raise IntegrationError(f"the flame of {case} is extinct at {strain:.0f} 1/s")
     return flame

@@ -32,11 +32,22 @@ def solve_free_flame(
     gas = solution_with_transport(mechanism)
     gas.TPY = T, p, Y
     flame = ct.FreeFlame(gas, width=WIDTH * (ct.one_atm / p) ** 0.75)
+    solve(flame, refinements[:1], auto=True)
+    solve(flame, refinements[1:])
+    return flame
+
+
+def solve(
+    flame: ct.FreeFlame | ct.CounterflowDiffusionFlame,
+    refinements: tuple[dict, ...],
+    auto: bool = False,
+) -> None:
+    """Solve a flame with each of the refine criteria; auto: from a guess, on growing grids. Raises
+    IntegrationError where Cantera finds none."""
     try:
-        for i, criteria in enumerate(refinements):
+        for criteria in refinements:
             flame.set_refine_criteria(**criteria)
             flame.set_max_grid_points(flame.flame, 5000)
-            flame.solve(loglevel=0, auto=i == 0)
+            flame.solve(loglevel=0, auto=auto)
     except ct.CanteraError as error:
         raise IntegrationError(str(error).strip().splitlines()[-1]) from error
-    return flame

@@ -1,8 +1,7 @@
 """1D premixed flames, freely propagating, with any `Advance` as chemistry.
 
-Takes a case, an `Advance` and a step dt; gives a `Flame`, marched until its speed is steady
-(`combred.experiments.premixed.outcome`). `combred.experiments.premixed.experiment` marches
-those of a validation.
+Takes a case, an `Advance` and a step dt; gives a `Flame`, marched until its speed is steady.
+`combred.experiments.premixed.experiment` marches those of a validation.
 
 A flame is a set of cells that follow its front (`combred.experiments.premixed.grid`). Diffusion and
 chemistry are split after Strang (`combred.experiments.cells`).
@@ -18,11 +17,14 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.stepper import Advance
 from combred.config.fields import require
-from combred.experiments.cells import STEADY, UNSTEADY, MarchedFlame
+from combred.experiments.cells import LOST, STEADY, UNSTEADY, WENT_OUT, MarchedFlame
 from combred.experiments.premixed.cantera_flame import COARSE, FINE, solve_free_flame
 from combred.experiments.premixed.grid import FlameCase, MovingGrid, Profile, profile_of
-from combred.experiments.premixed.outcome import INTERVAL, INTERVALS, judge, slope
 from combred.processes.threads import one_thread
+
+INTERVAL = 0.25  # flame times (thickness / speed) over which a speed is averaged
+INTERVALS = 3  # number of intervals whose mean speeds must agree
+OUT = 0.02  # a flame slower than this share of its initial speed is extinct
 
 
 @dataclass(frozen=True)
@@ -150,3 +152,31 @@ def burn(
     x, t = grid.diffusion.position(grid.T, grid.Y), dt * np.arange(1, len(speeds) + 1)
     history = np.array(speeds), np.array(fronts)
     return Flame(profile, x, t, outcome, *history, speed, displacement, thickness)
+
+
+# -- the outcome -----------------------------------------------------------------------------------
+
+
+def judge(
+    grid: MovingGrid, speeds: list[float], displacement: np.ndarray, every: int, tolerance: float
+) -> str:
+    """The outcome so far, at the end of an interval of `every` steps: UNSTEADY until the flame is
+    steady or has failed. displacement (steps,): position of the front over dt [m/s]."""
+    last = float(np.mean(speeds[-every:]))
+    if not np.isfinite(grid.front()):
+        return LOST if grid.T[0] > grid.profile.front_T else WENT_OUT
+    if last < OUT * grid.profile.speed:
+        return WENT_OUT
+    span = INTERVALS * every
+    if len(speeds) < span:
+        return UNSTEADY
+    means = np.reshape(speeds[-span:], (INTERVALS, every)).mean(axis=1)
+    moved = slope(displacement[-span:])
+    agree = np.ptp(means) <= tolerance * means.mean()
+    return STEADY if agree and abs(moved - means.mean()) <= tolerance * moved else UNSTEADY
+
+
+def slope(values: np.ndarray) -> float:
+    """The mean change from one of `values` (n,) to the next, by linear regression."""
+    steps = np.arange(len(values)) - 0.5 * (len(values) - 1)
+    return float(steps @ values / (steps @ steps))

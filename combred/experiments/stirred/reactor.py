@@ -1,7 +1,7 @@
 """A partially stirred reactor (PaSR): particles that mix in pairs, react, and are replaced.
 
 Takes streams, a `StirredCase` and an `Advance`; gives a `StirredRun`, the means over the particles
-in time. `combred.experiments.stirred.errors` compares two runs.
+in time. `combred.experiments.stirred.experiment` compares two runs.
 
 The reactor is that of Pope, Combust. Theory Model. 1 (1997) 41 (and, with other mixing, of Correa &
 Braaten, Combust. Flame 94 (1993) 469): N particles of equal mass at constant pressure, in pairs. In

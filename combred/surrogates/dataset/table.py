@@ -60,7 +60,7 @@ class StateTable:
 
     def numbers(self) -> dict:
         """Numbers of rows, of failed rows, of rows of each sampler, and, of files of `sampling`, of
-        rows that were compared with CVODE, with their largest difference (`labels.check`)."""
+        rows that were compared with CVODE, with their largest difference."""
         with opened(self.path) as file:
             failed = len(file["failed"]) if "failed" in file else 0
         samplers = [str(name) for name in self.attributes["samplers"]]

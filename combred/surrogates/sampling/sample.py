@@ -6,7 +6,7 @@ Each trajectory of the plan (`sampling.plan`) is one task with its own random st
 of several worker processes: a block of a flow (`combred.experiments.flow`), or a premixed
 ignition or flame (`sampling.premixed.states`). Finished tasks are not computed again where
 an interrupted run goes on. Labels are those of the generated solver; some of the finished file are
-compared with CVODE (`sampling.labels`).
+compared with CVODE.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from combred.chemistry.agreement import CHECKED
+from combred.chemistry.agreement import CHECKED, largest_difference
 from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE, IntegrationError
@@ -32,7 +32,6 @@ from combred.processes.workers import Processes
 from combred.surrogates.dataset.schema import FLOW, SAMPLERS, StateFileError, state_attributes
 from combred.surrogates.dataset.table import open_states
 from combred.surrogates.dataset.writer import draw, write_states
-from combred.surrogates.sampling import labels
 from combred.surrogates.sampling.plan import Task, Trajectory, plan_trajectories
 from combred.surrogates.sampling.premixed.states import PremixedStates
 
@@ -110,11 +109,23 @@ def sample(
             yield Block(*part)
 
     def check(file: h5py.File) -> dict:
-        return labels.check(mechanism, draw(file, CHECKED, seed), path)
+        return check_labels(mechanism, draw(file, CHECKED, seed), path)
 
     write_states(path, attributes, blocks(), check)
     forget_parts(path)
     return {"lost_trajectories": lost, **open_states(path, mechanism).numbers()}
+
+
+def check_labels(mechanism: Mechanism, block: Block, path: Path) -> dict:
+    """The attributes `checked_rows` and `largest_difference` of a state file, of some of its rows.
+    Raises StateFileError where a label differs too much from that of CVODE."""
+    before, after = (block.T, block.p, block.Y), (block.T_next, block.Y_next)
+    try:
+        largest, rows = largest_difference(mechanism, before, block.dt, after)
+    except ValueError as error:
+        parts = f"{path.stem}.*.partial"
+        raise StateFileError(f"{path}: {error}; then remove {parts} and sample again") from error
+    return {"checked_rows": rows, "largest_difference": largest}
 
 
 def _unlabelled(task: Task, mechanism: Mechanism, settings: SamplingSettings) -> Block:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from combred.experiments.cells import LOST, STEADY, UNSTEADY, WENT_OUT
-from combred.experiments.premixed.outcome import INTERVALS, OUT, judge, slope
+from combred.experiments.premixed.flame import INTERVALS, OUT, judge, slope
 
 EVERY, SPEED = 20, 0.4  # steps of an interval, m/s
 

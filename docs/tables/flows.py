@@ -114,6 +114,30 @@ def long_steps_table() -> str:
     return table(["tolerance, dt", *species], rows)
 
 
+def _way(way: str, row: dict | None) -> tuple:
+    """A row of `foundation_table`; None: the run ended in an error."""
+    if row is None:
+        return way, "ends in an error", None, None
+    if "T" not in row:
+        return f"{way} (reference)", us(row["us"]), None, None
+    species = {name: row[name] for name in ("OH", "CO", "CH3", "HO2")}
+    return way, us(row["us"]), f"{digits(row['T'], 2)} K", _worst(species, 2)
+
+
+def foundation_table() -> str:
+    """The Foundation's counterflow flame beside its seulex, of foundation.json."""
+    rows: list[tuple] = []
+    for name, of in read("foundation.json", "mechanisms").items():
+        for dt, ways in of["steps"].items():
+            flow = ways["flow"]
+            change = f"T changes by {flow['T_change']:.0f} K"
+            title = f"{code(name)}, {seconds(dt)}, {change}: flow alone"
+            rows.append((title, us(flow["us"]), None, None))
+            rows += [_way(way, ways[way]) for way in reversed(ways) if way != "flow"]
+    heads = ["chemistry", "time a cell and step", "T, largest", "species, largest"]
+    return table(heads, rows) + source("foundation.json", "foundation")
+
+
 def flow_times_table() -> str:
     """The time of the chemistry a cell and step in every flow."""
     flows = {"turbulent ignition": read("turbulent_ignition.json")}
@@ -154,5 +178,6 @@ TABLES = {
     "foam-tutorials": foam_tutorials_table,
     "long-steps": long_steps_table,
     "flow-times": flow_times_table,
+    "foundation": foundation_table,
     "flame-steps": flame_steps_table,
 }

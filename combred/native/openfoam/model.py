@@ -42,15 +42,16 @@ def compile_model(sources: Path, environment: Mapping[str, str]) -> tuple[Path, 
             ["wmake", "libso", "openfoam"],
             cwd=copy, env=dict(environment), capture_output=True, text=True,
         )  # fmt: skip
-    said = done.stdout + done.stderr
+    said, log = done.stdout + done.stderr, folder / "libcombredChemistry.log"
     if done.returncode or not (folder / NAME).is_file():
-        log = folder / "libcombredChemistry.log"
         log.write_text(said)
-        lines = [line for line in said.splitlines() if "error" in line] or said.splitlines()[-1:]
+        lines = said.splitlines()
+        causes = [line for line in lines if "error:" in line or "***" in line] or lines[-1:]
         raise ValueError(
-            f"wmake of OpenFOAM {version.name} could not compile {NAME} ({''.join(lines[:1])}): "
+            f"wmake of OpenFOAM {version.name} could not compile {NAME} ({''.join(causes[:1])}): "
             f"{log} has all that it said"
         )
+    log.unlink(missing_ok=True)  # of a failure before
     return folder / NAME, version, said
 
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from combred.native.solver.layout import Pattern
 from combred.native.solver.terms import indented, total
 
-IN_CACHE = 40  # unknowns; a larger matrix does not fit into the first level of the cache
 TOGETHER, ENTRIES = 12, 14  # rows that are eliminated together, and their entries at a time
 IN_REGISTERS = 26  # unknowns of a solution that is kept in registers
 
@@ -33,13 +32,12 @@ class Part:
 
 
 def elimination(pattern: Pattern) -> list[list[Part]]:
-    """The parts of each block of rows, in order. A large matrix takes `TOGETHER` rows a block, part
-    of their columns after part: what they take of the rows above them then comes into the first
-    level of the cache once for all of them."""
-    together = TOGETHER if pattern.size >= IN_CACHE else 1
+    """The parts of each block of `TOGETHER` rows, in order, part of their columns after part: what
+    they take of the rows above them comes into the first level of the cache once for all of them,
+    and they do not wait for each other."""
     blocks = []
-    for first in range(0, pattern.size, together):
-        rows = range(first, min(first + together, pattern.size))
+    for first in range(0, pattern.size, TOGETHER):
+        rows = range(first, min(first + TOGETHER, pattern.size))
         blocks.append([
             Part(
                 [(i, j) for i in rows for j in columns if (i, j) in pattern.places],

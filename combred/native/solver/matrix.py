@@ -6,7 +6,7 @@ for the files solver/mechanism.hpp and solver/reactions.hpp.
 
 from combred.chemistry.rate_forms import Chebyshev, LinearBurke, Plog
 from combred.native.arrays import comment
-from combred.native.solver.elimination import IN_CACHE, solution, statements
+from combred.native.solver.elimination import solution, statements
 from combred.native.solver.layout import Derivatives, Layout, Pattern, Terms
 from combred.native.solver.terms import PART, TYPE, UNUSED, body, functions, indented, total
 
@@ -128,16 +128,11 @@ def write_factors(layout: Layout, pattern: Pattern, derivatives: Derivatives) ->
         blocks = statements(pattern, V, entries)
     first = [f"{UNUSED} typedef float R;", f"{UNUSED} typedef {V} V;"]
     first.append("(void)q, (void)diagonal, (void)scale;")
-    blocks = _grouped(blocks, _part(pattern), first)
+    blocks = _grouped(blocks, 1, first)
     if pattern.size >= LARGE:
         blocks.append(["eliminate_by_table<float>(a);"])
     arguments = {"q": "const Progress<float> &", "diagonal": f"{V} ", "scale": f"{V} "}
     return functions("set_factors", arguments | {"a": f"{V} *__restrict "}, blocks, part=1)
-
-
-def _part(pattern: Pattern) -> int:
-    """Blocks of rows of one function."""
-    return 4 if pattern.size < IN_CACHE else 1
 
 
 def _grouped(blocks: list[list[str]], size: int, first: list[str]) -> list[list[str]]:
@@ -156,7 +151,7 @@ def write_elimination(pattern: Pattern, real_type: str) -> str:
     V, eliminate = f"Vector<{real_type}>", ""
     if pattern.exact:
         arguments, blocks = {"a": f"{V} *__restrict "}, statements(pattern, V)
-        eliminate = functions("eliminate", arguments, blocks, part=_part(pattern))
+        eliminate = functions("eliminate", arguments, blocks, part=1)
     head = f"PART void solve(const {V} *__restrict a, {V} *__restrict b) {{"
     lines = [f"{UNUSED} typedef {real_type} R;", *solution(pattern, V)]
     return f"{eliminate}\n{head}\n{body(lines)}}}\n"

@@ -191,7 +191,7 @@ def _rate_constants(term: Terms, rate: Rate, within: tuple[bool, bool]) -> tuple
     ratio = total([(nu, f"g.gibbs[{k}]") for k, nu in term.net.items()])
     logarithms = rate.log2_k, f"{rate.log2_k} + ({ratio})"
     forward, reverse = (
-        f"exp2(V({log2_k}))" if kept else f"rate_constant<R>(V({log2_k}))"
+        f"exp2_below(V({log2_k}))" if kept else f"rate_constant<R>(V({log2_k}))"
         for log2_k, kept in zip(logarithms, within, strict=True)
     )
     sign, factor = "-" if term.sign < 0 else "", f" * {rate.r}" if rate.r else ""

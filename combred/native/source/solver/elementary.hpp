@@ -64,7 +64,7 @@ template <class V> INLINE V estimate(V x) { return reciprocal(x); }
 #endif
 
 // 2^x: relative error 2e-7 in float, 4e-16 in double. Beyond the range 0 and infinity, or the smallest
-// and the largest power of 2.
+// and the largest power of 2; `exp2_below` is for an x that is below its upper end.
 #if COMBRED_BYTES == 64
 alignas(64) constexpr float POWERS[32] = {
     1.0f, 1.0218972f, 1.04427373f, 1.06714046f, 1.09050775f, 1.1143868f,
@@ -81,9 +81,10 @@ INLINE Floats exp2(Floats x) {
       _mm512_load_ps(POWERS), (__m512i)shifted, _mm512_load_ps(POWERS + 16));
   return scaled(power + power * (r * (r * 0.240228683f + 0.693157339f)), n);
 }
+INLINE Floats exp2_below(Floats x) { return exp2(x); }
 #else
-INLINE Floats exp2(Floats x) {
-  const Floats bounded = at_most(at_least(x, -126.0), 127.0);
+INLINE Floats exp2_below(Floats x) {
+  const Floats bounded = at_least(x, -126.0);
   const Floats shifted = bounded + Bits<float>::ROUND, r = bounded - (shifted - Bits<float>::ROUND);
   Floats p = r * 1.33335387e-03f + 9.66624548e-03f;
   p = p * r + 5.55050021e-02f;
@@ -91,6 +92,7 @@ INLINE Floats exp2(Floats x) {
   p = p * r + 6.93147144e-01f;
   return scaled<float>(1.0f + r * p, shifted);
 }
+INLINE Floats exp2(Floats x) { return exp2_below(at_most(x, 127.0)); }
 #endif
 #if COMBRED_BYTES == 64
 alignas(64) constexpr double POWERS_16[16] = {
@@ -109,9 +111,10 @@ INLINE Doubles exp2(Doubles x) {
   p = p * r + 0.5;
   return scaled(power + power * (r + r * r * p), n);
 }
+INLINE Doubles exp2_below(Doubles x) { return exp2(x); }
 #else
-INLINE Doubles exp2(Doubles x) {
-  const Doubles bounded = at_most(at_least(x, -1022.0), 1023.0);
+INLINE Doubles exp2_below(Doubles x) {
+  const Doubles bounded = at_least(x, -1022.0);
   const Doubles shifted = bounded + Bits<double>::ROUND;
   const Doubles r = (bounded - (shifted - Bits<double>::ROUND)) * 0.69314718055994530942;
   Doubles p = r * (1 / 479001600.0) + 1 / 39916800.0;
@@ -126,6 +129,7 @@ INLINE Doubles exp2(Doubles x) {
   p = p * r + 0.5;
   return scaled<double>(1.0 + (r + r * r * p), shifted);
 }
+INLINE Doubles exp2(Doubles x) { return exp2_below(at_most(x, 1023.0)); }
 #endif
 
 // log2 of x, which is positive, finite and not subnormal.

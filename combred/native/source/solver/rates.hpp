@@ -19,7 +19,7 @@ template <class R> struct Progress {
 // absent no numbers. Some rate constants have such values below 200 K.
 template <class R> constexpr double LARGEST = sizeof(R) == 4 ? 100.0 : 900.0;
 template <class R> INLINE Vector<R> rate_constant(Vector<R> log2_k) {
-  return exp2(at_most(log2_k, LARGEST<R>));
+  return exp2_below(at_most(log2_k, LARGEST<R>));
 }
 
 // c^order of an order that is not a small whole number, and its derivative. An order below 1 has no
@@ -80,7 +80,7 @@ template <class R, bool ACTIVATED>
 INLINE Falloff<R> falloff(Vector<R> log2_limit, Vector<R> log2_Pr, Vector<R> of_limit, Vector<R> of_ratio,
                           const Broadening<R> &F) {
   typedef Vector<R> V;
-  const V z = exp2(V(-absolute(log2_Pr))), r = reciprocal(V(R(1) + z)), one = all_of<R>(1.0);
+  const V z = exp2_below(V(-absolute(log2_Pr))), r = reciprocal(V(R(1) + z)), one = all_of<R>(1.0);
   const Mask<R> more = log2_Pr > V{};
   const V fraction = ACTIVATED ? V(-at_least(log2_Pr, 0.0)) : at_most(log2_Pr, 0.0);  // over r
   const V of_M = F.slope + (ACTIVATED ? V(-r * select(more, one, z)) : V(r * select(more, z, one)));

@@ -78,6 +78,8 @@ def parser() -> argparse.ArgumentParser:
         "few as the limit allows")  # fmt: skip
     one.add_argument("--keep", default="", help="species that stay, and whose peaks in flames are "
         "judged, as NO,CO")  # fmt: skip
+    one.add_argument("--refit", type=float, nargs="?", const=1.3, default=0.0, metavar="FACTOR",
+        help="refit the rate constants within this factor, their uncertainty: 1.3")  # fmt: skip
     mixture_arguments(one)
     one.add_argument("--folder", type=Path, help="of the result; by default reduce-MECHANISM")
     one.add_argument("--workers", type=int, default=0, help="processes; by default one a core")
@@ -164,7 +166,7 @@ def reduce(given: argparse.Namespace) -> int:
     with console.heard(), progress("reducing") as bar:
         record = reduce_mechanism(
             given.what, given.phase, given.fuel, given.oxidizer, given.error, given.species, keep,
-            folder, given.workers, bar,
+            given.refit, folder, given.workers, bar,
         )  # fmt: skip
     show(errors_table(record))
     console.print(f"{marked(sentence(record))}\n  {escape(str(write_reduction(folder)))}")

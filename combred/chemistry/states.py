@@ -101,6 +101,8 @@ def steps_of(dt: Real, n: int) -> np.ndarray:
     Raises ValueError for another shape, for what is not real numbers, and for a time step that is
     not positive and finite.
     """
+    if type(dt) is float and 0.0 < dt < np.inf:  # the usual one, without the time of a step
+        return np.full(n, dt)
     steps = require_real("dt", dt)
     if steps.shape not in ((), (n,)):
         raise ValueError(
@@ -117,6 +119,8 @@ def steps_of(dt: Real, n: int) -> np.ndarray:
 
 def require_tolerance(tolerance: float) -> float:
     """ValueError unless a tolerance is positive and finite."""
+    if type(tolerance) is float and 0.0 < tolerance < np.inf:
+        return tolerance
     found = require_real("tolerance", tolerance)
     if found.ndim or not 0.0 < found < np.inf:
         raise ValueError(f"the tolerance has to be positive and finite, and this is {tolerance}")
@@ -127,6 +131,8 @@ def require_real(name: str, values: Any) -> np.ndarray:
     """Real numbers as float64. Complex numbers, text, times, truth values and objects are refused:
     a conversion would drop an imaginary part or a unit without a word; so are masked values, which
     an array without its mask would show."""
+    if type(values) is np.ndarray and values.dtype == np.float64 or type(values) is float:
+        return np.asarray(values)
     parts = values if isinstance(values, list | tuple) else [values]
     if any(map(np.ma.is_masked, parts)):
         raise ValueError(f"{name} has masked values: give the states without them")

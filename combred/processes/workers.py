@@ -5,8 +5,10 @@ import multiprocessing.connection
 import multiprocessing.context
 import os
 import signal
+import sys
 import threading
 import time
+import types
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -84,9 +86,14 @@ class _Worker(multiprocessing.context.SpawnProcess):
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         environment = {name: os.environ.get(name) for name in THREADS}
         os.environ.update(dict.fromkeys(THREADS, "1"))
+        # A new process would run the user's script again, from its first line on, for objects that
+        # are defined there. Ours are defined in modules, and a script needs no guard.
+        script = sys.modules["__main__"]
+        sys.modules["__main__"] = types.ModuleType("__main__")
         try:
             super().start()
         finally:
+            sys.modules["__main__"] = script
             for name, value in environment.items():
                 os.environ.pop(name)
                 if value is not None:

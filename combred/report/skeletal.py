@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from combred.files.records import read_record
-from combred.report.blocks import Picture, Section, Table, Text
+from combred.report.blocks import Note, Picture, Section, Table, Text
 from combred.report.formats import atmospheres, duration, microseconds, percent, span
 from combred.report.pages import Page, write_page
 from combred.report.style import BLACK, COLOURS, MARKERS, WIDTH
@@ -32,7 +32,7 @@ def write_reduction(folder: Path) -> Path:
     page = Page(
         title=f"{inputs['mechanism']} reduced to {len(record['species'])} species",
         name=inputs["mechanism"],
-        alarms=[],
+        alarms=alarms(record),
         verdict=sentence(record),
         further=further(record),
         head=[
@@ -44,10 +44,23 @@ def write_reduction(folder: Path) -> Path:
             ),
             errors_table(record),
         ],
-        sections=[cases_section(record), path_section(record), provenance(record)],
+        sections=[
+            cases_section(record), path_section(record), *refit_section(record),
+            provenance(record),
+        ],
     )  # fmt: skip
     write_page(folder / "reduce.html", page)
     return folder / "reduce.html"
+
+
+def alarms(record: dict) -> list[Note]:
+    """That rate constants are changed."""
+    n, factor = len(record["factors"]), record["inputs"]["refit"]
+    said = (
+        f"{n} rate constants were refitted within a factor of {factor:g}: they are those of no "
+        "measurement, and hold for the cases of this page."
+    )
+    return [Note(said, alarm=True)] if n else []
 
 
 def sentence(record: dict) -> str:
@@ -142,6 +155,15 @@ def path_section(record: dict) -> Section:
     )
     table = Table(["species", "removed", *judges], rows, RECORD, left=2)
     return Section("The path of the search", [text, table])
+
+
+def refit_section(record: dict) -> list[Section]:
+    """The rate constants that a refit has changed most."""
+    changed = sorted(record["factors"].items(), key=lambda pair: -abs(math.log(pair[1])))
+    rows = [[reaction, f"{factor:.3f}"] for reaction, factor in changed[:SHOWN]]
+    table = Table(["reaction of the detailed mechanism", "factor"], rows, RECORD, left=1)
+    text = Text(f"The largest of {len(changed)} factors on rate constants.")
+    return [Section("Refitted rate constants", [text, table])] * bool(changed)
 
 
 def provenance(record: dict) -> Section:

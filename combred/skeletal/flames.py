@@ -155,18 +155,35 @@ class Flame:
         errors = self.results(skeleton) / self.reference - 1.0
         return np.where(np.isfinite(errors), errors, np.inf)
 
+    def speed(self, skeleton: Skeleton) -> tuple[float, np.ndarray]:
+        """The relative error of the speed, and d ln speed / d ln k (n_reactions,); NaN where there
+        is no flame."""
+        found = np.full(len(skeleton.listed), np.nan)
+        flame = self.solve(skeleton)
+        if flame is None:
+            return np.nan, found
+        found[skeleton.reactions] = flame.get_flame_speed_reaction_sensitivities()
+        return flame.velocity[0] / self.reference[0] - 1.0, found
+
     def results(self, skeleton: Skeleton) -> np.ndarray:
         """Speed [m/s], largest T [K] and peaks of the skeleton's flame; NaN where there is none."""
+        flame = self.solve(skeleton)
+        if flame is None:
+            return np.full(2 + len(self.peaks), np.nan)
+        peaks = [flame.X[flame.gas.species_index(n)].max() if n in flame.gas.species_names else 0.0
+                 for n in self.peaks]  # fmt: skip
+        return np.array([flame.velocity[0], flame.T.max(), *peaks])
+
+    def solve(self, skeleton: Skeleton) -> ct.FreeFlame | None:
+        """The flame of a skeleton; None where there is none."""
         of, gas = self.detailed, phase_of(skeleton)
         try:
             gas.TPY = of.T, of.p, of.Y[skeleton.species]
             flame = of.start(gas, of.grid, skeleton.species)
             flame.solve(0, refine_grid=False)
         except (ct.CanteraError, IndexError):  # the latter where nothing burns at equilibrium
-            return np.full(2 + len(self.peaks), np.nan)
-        peaks = [flame.X[gas.species_index(n)].max() if n in gas.species_names else 0.0
-                 for n in self.peaks]  # fmt: skip
-        return np.array([flame.velocity[0], flame.T.max(), *peaks])
+            return None
+        return flame
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ class Judge(Protocol):
         ...
 
 
-Ask = Callable[[Callable, list], list[np.ndarray]]
+Ask = Callable[[Callable, list], list]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,12 @@ class Panel:
         tasks = [(i, one.species, one.listed, one.factors) for i, one in pairs]
         return self.ask(errors_of, tasks)
 
+    def speeds(self, skeleton: Skeleton) -> list[tuple[float, np.ndarray]]:
+        """Of each flame, the relative error of the speed, and its sensitivities (n_reactions,)."""
+        flames = [i for i, judge in enumerate(self.judges) if isinstance(judge, Flame)]
+        parts = skeleton.species, skeleton.listed, skeleton.factors
+        return self.ask(speed_of, [(i, *parts) for i in flames])
+
     def by_case(self, skeleton: Skeleton) -> dict[str, dict[str, float]]:
         """The error of each case of each kind of judges."""
         found = self.errors([(i, skeleton) for i in range(len(self.judges))])
@@ -74,8 +80,14 @@ Task = tuple[int, np.ndarray, np.ndarray, np.ndarray | None]
 
 def errors_of(bench: Bench, task: Task) -> np.ndarray:
     """The errors of a skeleton by a judge."""
-    i, species, listed, factors = task
-    return bench.judges[i].errors(Skeleton(bench.network, species, listed, factors))
+    return bench.judges[task[0]].errors(Skeleton(bench.network, *task[1:]))
+
+
+def speed_of(bench: Bench, task: Task) -> tuple[float, np.ndarray]:
+    """The error of the speed of a skeleton's flame, and the sensitivities of that speed."""
+    flame = bench.judges[task[0]]
+    assert isinstance(flame, Flame)
+    return flame.speed(Skeleton(bench.network, *task[1:]))
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import cantera as ct
 import numpy as np
@@ -23,27 +22,27 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.transport import lacking
 from combred.config.fields import require
 from combred.experiments.ignition.rollout import coldest_ignition
-from combred.files.records import read_begun, strict, write_bytes, write_record
+from combred.files.records import read_begun, strict, write_record
 from combred.native.solver.library import Solver
 from combred.native.solver.multipliers import MultipliedSolver
-from combred.processes.machine import machine
 from combred.processes.workers import Processes, open_pool
 from combred.skeletal import cases
-from combred.skeletal.cases import ATM, Cases, Ranges, states
+from combred.skeletal.cases import Cases, Ranges, states
 from combred.skeletal.delays import TOLERANCE, Delays
 from combred.skeletal.extinction import Extinctions
 from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved, flame_of
 from combred.skeletal.judging import Judge, opened
+from combred.skeletal.refit import refit as refitted
+from combred.skeletal.result import write_result
 from combred.skeletal.search import Search, Step
-from combred.skeletal.skeleton import ReactionNetwork, Skeleton
-from combred.skeletal.writing import mechanism_of, require_same_rates
+from combred.skeletal.skeleton import ReactionNetwork
 
 RECORD = "reduce.json"
 LEAST = 1e-3  # limit of the errors: those of the judges themselves are a fifth of it
+WIDEST = 10.0  # factor within which rate constants are refitted
+REFITTED = 12.0  # limits: skeletons with larger errors are not refitted
 END = 10.0  # the path ends where an error is this multiple of the limit
 HOTTEST = 2000.0  # K, of ignitions
-TIMED, TRIES, TIMED_DT = 2048, 3, 1e-6  # states, and how often they are advanced, over s
-TIMED_T, TIMED_AFTER = 1600.0, (1e-7, 1e-1)  # K, of the ignition; s, its first and last state
 OnProgress = Callable[[int, int, str], None]
 
 
@@ -51,15 +50,21 @@ OnProgress = Callable[[int, int, str], None]
 class Wanted:
     """What a user asks for. error: limit of each relative error; species: how many may be left, 0
     for as few as the limit allows; keep: names of species that stay beside fuel and oxidizer, whose
-    peaks in flames are judged, too."""
+    peaks in flames are judged, too; refit: the uncertainty of the rate constants, within whose
+    factor they are refitted, 0: they stay."""
 
     error: float = 0.01
     species: int = 0
     keep: tuple[str, ...] = ()
+    refit: float = 0.0
 
     def __post_init__(self):
         require(LEAST <= self.error < 1.0, f"error={self.error} is not from {LEAST:g} to 1")
         require(self.species >= 0, f"species={self.species} cannot be negative")
+        require(
+            self.refit == 0.0 or 1.0 < self.refit <= WIDEST,
+            f"refit={self.refit} is neither 0 nor a factor from 1 to {WIDEST:g}: 1.3 is usual",
+        )
 
 
 def reduce_mechanism(
@@ -70,6 +75,7 @@ def reduce_mechanism(
     error: float = 0.01,
     species: int = 0,
     keep: tuple[str, ...] = (),
+    refit: float = 0.0,
     folder: Path | None = None,
     workers: int = 0,
     on_progress: OnProgress = lambda *_: None,
@@ -77,8 +83,8 @@ def reduce_mechanism(
     """Take species and reactions out of a mechanism, as many as the limit of the errors allows.
 
     file, phase: as `combred.load_mechanism` takes them; fuel, oxidizer: compositions in moles,
-    "auto": the fuel that the mechanism was plainly made for, and air; error, species, keep: as of
-    `Wanted`; folder: of reduce.json and of the reduced mechanism, None for `default_folder`;
+    "auto": the fuel that the mechanism was plainly made for, and air; error, species, keep, refit:
+    as of `Wanted`; folder: of reduce.json and of the reduced mechanism, None for `default_folder`;
     workers: processes, 0 for one of each core; on_progress(species removed, species, what is done).
     Returns the numbers of reduce.json; "file" is the name of the reduced mechanism in the folder.
 
@@ -87,7 +93,7 @@ def reduce_mechanism(
     ignite or burn; RuntimeError without a C++ compiler.
     """
     require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
-    wanted = Wanted(error, species, tuple(keep))
+    wanted = Wanted(error, species, tuple(keep), refit)
     mechanism, folder = load_mechanism(file, phase), folder or default_folder(file, phase)
     gas = name_mixture(mechanism, fuel, oxidizer)
     stay = mechanism.mixture(gas.fuel, gas.oxidizer, 1.0) > 0.0  # raises before the compilation
@@ -113,7 +119,7 @@ def reduce_mechanism(
     how, of = Solved(HELD_OUT, False, peaks), (ranges, cases.held_out(ranges))
     with opened(processes, network, make_judges(processes, network, of, how, near)) as panel:
         errors = panel.by_case(chosen.skeleton)
-    write_result(folder, record, chosen, errors)
+    write_result(folder / RECORD, record, chosen, errors)
     return record
 
 
@@ -205,8 +211,19 @@ def walk(
 
 def choose(search: Search, steps: list[Step], wanted: Wanted, on_progress: OnProgress) -> Step:
     """The smallest skeleton of a path within the limit, made smaller by swaps, or the first with
-    the number of species that is wanted; without the reactions that it does not need."""
+    the number of species that is wanted; without the reactions that it does not need. With `refit`,
+    the smallest one that a refit brings within the limit."""
     size = len(steps[0].skeleton.species)
+
+    def finished(step: Step) -> Step:
+        left = step.skeleton.n_species
+        on_progress(size, size, f"reactions, {left} species")
+        step = search.remove_reactions(step)
+        if wanted.refit:
+            on_progress(size, size, f"refit, {left} species")
+            step = refitted(search, step, wanted.refit)
+        return step
+
     if wanted.species:
         fewest = steps[-1].skeleton.n_species
         if fewest > wanted.species:
@@ -214,62 +231,20 @@ def choose(search: Search, steps: list[Step], wanted: Wanted, on_progress: OnPro
                 f"with fewer than {fewest} species a judged case does not ignite or burn, and "
                 f"{wanted.species} are asked for: ask for {fewest} or more"
             )
-        chosen = next(step for step in steps if step.skeleton.n_species <= wanted.species)
-    else:
-        chosen = [step for step in steps if step.error <= wanted.error][-1]
-        index = chosen.skeleton.network.mechanism.index
-        removed = [index(name) for step in steps for name in step.removed]
-        while True:
-            on_progress(size, size, f"swaps, {chosen.skeleton.n_species} species")
-            found = search.swap(chosen, removed)
-            if found is None:
-                break
-            chosen = found
-    on_progress(size, size, "reactions")
-    return search.remove_reactions(chosen)
-
-
-def write_result(folder: Path, record: dict, chosen: Step, held_out: dict[str, Any]) -> None:
-    """Write the reduced mechanism, and complete the record with it."""
-    skeleton, detailed = chosen.skeleton, chosen.skeleton.network.mechanism
-    n, inputs = skeleton.n_species, record["inputs"]
-    name = f"{Path(detailed.name).stem}-{n}.yaml"
-    note = (
-        f"{detailed.name} (sha256 {detailed.sha256[:16]}) reduced by combred {inputs['version']} "
-        f"for {inputs['ranges']['fuel']} in {inputs['ranges']['oxidizer']}: {n} of "
-        f"{detailed.n_species} species, {int(skeleton.reactions.sum())} of "
-        f"{len(skeleton.reactions)} reactions. No rate constant is changed."
-    )
-    reduced = mechanism_of(skeleton, name, note)
-    require_same_rates(skeleton, reduced)
-    write_bytes(folder / name, reduced.text.encode())
-    record |= {
-        "judged": chosen.errors,
-        "held_out": strict(held_out),
-        "species": skeleton.names(),
-        "reactions": int(skeleton.reactions.sum()),
-        "of": [detailed.n_species, len(skeleton.reactions)],
-        "times": times(skeleton, reduced, inputs["ranges"]),
-        "machine": machine(),
-        "file": name,
-    }
-    write_record(folder / RECORD, strict(record))
-
-
-def times(skeleton: Skeleton, reduced: Mechanism, ranges: dict) -> list[float]:
-    """CPU time [s] of one state on one core over `TIMED_DT` at the default tolerance, by the
-    solvers of the detailed and of the reduced mechanism, in states along an ignition."""
-    detailed, kept = Solver(skeleton.network.mechanism), skeleton.species
-    Y0 = detailed.mechanism.mixture(ranges["fuel"], ranges["oxidizer"], 1.0)
-    after = np.geomspace(*TIMED_AFTER, TIMED)
-    path = detailed.attempt(np.full(TIMED, TIMED_T), ATM, np.tile(Y0, (TIMED, 1)), after)
-    left = path.Y[:, kept] / path.Y[:, kept].sum(axis=1, keepdims=True)
-    found = []
-    for solver, Y in ((detailed, path.Y), (Solver(reduced), left)):
-        seconds = []
-        for _ in range(TRIES):
-            begun = time.process_time()
-            solver.attempt(path.T, ATM, Y, TIMED_DT)
-            seconds.append(time.process_time() - begun)
-        found.append(min(seconds) / TIMED)
-    return found
+        return finished(next(s for s in steps if s.skeleton.n_species <= wanted.species))
+    chosen = [step for step in steps if step.error <= wanted.error][-1]
+    for step in reversed(steps if wanted.refit else []):
+        if step is not chosen and step.error <= REFITTED * wanted.error:
+            found = finished(step)
+            if found.error <= wanted.error:
+                return found
+        if step is chosen:
+            return finished(chosen)
+    index = chosen.skeleton.network.mechanism.index
+    removed = [index(name) for step in steps for name in step.removed]
+    while True:
+        on_progress(size, size, f"swaps, {chosen.skeleton.n_species} species")
+        smaller = search.swap(chosen, removed)
+        if smaller is None:
+            return finished(chosen)
+        chosen = smaller

@@ -7,13 +7,12 @@ from pathlib import Path
 import cantera as ct
 import numpy as np
 import pytest
-import torch
 
+from combred.chemistry.thermo import Thermo
 from combred.experiments import diffusion
 from combred.experiments.premixed.flame import burn, start
 from combred.experiments.premixed.grid import FlameCase
 from combred.native.solver.generator import SOURCE
-from combred.surrogates.model.thermo import Thermo
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 
@@ -44,7 +43,7 @@ class UnitLewis:
 
     def conductivity(self, T, X):
         Y = X * self.W / (X @ self.W)[:, None]
-        return self.law(T) * self.thermo.cp(torch.from_numpy(T), torch.from_numpy(Y)).numpy()
+        return self.law(T) * self.thermo.heat_capacity(T, Y)
 
     @staticmethod
     def law(T):

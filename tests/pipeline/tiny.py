@@ -47,6 +47,7 @@ def cheap_steps(in_process) -> Iterator[None]:
     few = replace(stirred.CASE, particles=8, steps=12)
     with in_process(), torch.jit.optimized_execution(False), pytest.MonkeyPatch.context() as patch:
         patch.setattr("combred.report.pages.save", _one_pixel)
+        patch.setattr("combred.files.records.sync", lambda path: None)
         patch.setattr(choice, "scripted", StateFunction)
         for module in (choice, export):  # C++ takes seconds: for few runs
             patch.setattr(module, "is_compiled", lambda surrogate: surrogate.kinetics)

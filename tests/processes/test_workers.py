@@ -53,16 +53,18 @@ def test_two_processes_sample_the_rows_of_one(tmp_path, sampled, drm19, sampling
 
 
 POOL = """
-import os, sys, time
 from combred.processes.workers import open_pool
+import waiting
 
-def work():
+with open_pool(1, int) as pool:
+    pool.submit(waiting.wait).result()
+"""
+WAITING = """
+import os, time
+
+def wait():
     print(os.getpid(), flush=True)
     time.sleep(120)
-
-if __name__ == "__main__":
-    with open_pool(1, int) as pool:
-        pool.submit(work).result()
 """
 
 
@@ -70,6 +72,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_worker_ends_with_its_parent(tmp_path, number):
     (tmp_path / "pool.py").write_text(POOL)
+    (tmp_path / "waiting.py").write_text(WAITING)
     words = [sys.executable, str(tmp_path / "pool.py")]
     parent = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     worker = int(parent.stdout.readline())
@@ -110,6 +113,17 @@ if __name__ == "__main__":
         END
         future.result()
 """
+
+
+def test_a_script_needs_no_guard(tmp_path):
+    """The processes do not run it again."""
+    source = """
+from combred.processes.workers import Processes
+
+print("script")
+print(Processes(2).results(divmod, [(7, 2), (9, 4)]))
+"""
+    assert run(tmp_path, source).stdout.splitlines() == ["script", "[(3, 1), (2, 1)]"]
 
 
 @pytest.mark.parametrize(

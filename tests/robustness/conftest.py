@@ -26,6 +26,7 @@ def quick(in_process):
     with (
         in_process(),
         mock.patch("combred.surrogates.training.loop.CHECKPOINT_SECONDS", 0.0),
+        mock.patch("combred.files.records.sync"),  # a thousand times: tests/files/test_records.py
         mock.patch("combred.report.pages.save", lambda _, path: path.write_bytes(b"")),
         mock.patch("combred.surrogates.files.export.largest_difference", lambda *_: 0.0),
         mock.patch("combred.pipeline.steps.validate.print_validation"),

@@ -7,7 +7,7 @@ import pytest
 
 from combred import command, load_mechanism
 from combred.report.skeletal import write_reduction
-from combred.skeletal import reducing
+from combred.skeletal import reducing, result
 from combred.skeletal.judging import Panel
 from combred.skeletal.reducing import reduce_mechanism
 from combred.skeletal.search import Search, Step
@@ -24,7 +24,7 @@ def reduced(tmp_path_factory, in_process, quick_factors):
     """A finished reduction: its folder and its numbers."""
     folder = tmp_path_factory.mktemp("reduced")
     with in_process(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reducing, "times", lambda *_: [2e-6, 1e-6])
+        patch.setattr(result, "times", lambda *_: [2e-6, 1e-6])
         return folder, reduce_mechanism("h2o2.yaml", folder=folder, **OF)
 
 
@@ -49,7 +49,7 @@ def test_the_result_is_within_the_limit_and_loads(reduced):
 def test_it_goes_on_after_the_last_step_that_is_there(reduced, tmp_path, monkeypatch):
     """Stopped after the first step, and done again by the same call; a finished one is read."""
     _, known = reduced
-    monkeypatch.setattr(reducing, "times", lambda *_: [2e-6, 1e-6])
+    monkeypatch.setattr(result, "times", lambda *_: [2e-6, 1e-6])
 
     def stop(self, *_):
         raise KeyboardInterrupt
@@ -118,7 +118,7 @@ def test_the_command_prints_the_errors_and_writes_the_page(reduced, capsys):
 
 def test_states_are_timed(h2o2, network):
     ranges = {"fuel": "H2:1", "oxidizer": "O2:1, N2:3.76"}
-    found = reducing.times(network.whole(), h2o2, ranges)
+    found = result.times(network.whole(), h2o2, ranges)
     assert len(found) == 2 and 0.0 < min(found) and np.isfinite(found).all()
 
 

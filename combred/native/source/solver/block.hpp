@@ -28,6 +28,4 @@ template <class R, class Method> struct Solver {
   Queue<R, REACTIVE + 1> out;  // changes of n, T
 };
 
-template <class R> constexpr unsigned ALL_LANES = unsigned((uint64_t(1) << WIDTH<R>) - 1);
-
 }  // namespace solver

@@ -24,12 +24,12 @@ INLINE Doubles reciprocal(Doubles x) {
 }
 #else
 template <class R> struct Bits;
-template <> struct Bits<float> {  // the exponent's place and bias; adding ROUND rounds
-  static constexpr int SHIFT = 23, BIAS = 127;
+template <> struct Bits<float> {  // the exponent's place; adding ROUND rounds
+  static constexpr int SHIFT = 23;
   static constexpr float ROUND = 12582912.0f;  // 1.5 2^23: the integer is in the low bits
 };
 template <> struct Bits<double> {
-  static constexpr int SHIFT = 52, BIAS = 1023;
+  static constexpr int SHIFT = 52;
   static constexpr double ROUND = 6755399441055744.0;  // 1.5 2^52
 };
 template <class To, class From> INLINE To cast(From x) {
@@ -38,9 +38,9 @@ template <class To, class From> INLINE To cast(From x) {
   memcpy(&to, &x, sizeof(to));
   return to;
 }
-template <class R> INLINE Vector<R> power_of_2(Vector<R> n) {  // of an integer in its range
-  const Integers<R> bits = cast<Integers<R>>(Vector<R>(n + (Bits<R>::ROUND + R(Bits<R>::BIAS))));
-  return cast<Vector<R>>(Integers<R>(bits << Bits<R>::SHIFT));
+// x 2^n of an integer n in its range, which is in the low bits of n + ROUND.
+template <class R> INLINE Vector<R> scaled(Vector<R> x, Vector<R> shifted) {
+  return cast<Vector<R>>(Integers<R>(cast<Integers<R>>(x) + (cast<Integers<R>>(shifted) << Bits<R>::SHIFT)));
 }
 INLINE Floats rounded(Floats x) { return (x + Bits<float>::ROUND) - Bits<float>::ROUND; }
 INLINE Doubles rounded(Doubles x) { return (x + Bits<double>::ROUND) - Bits<double>::ROUND; }
@@ -84,12 +84,12 @@ INLINE Floats exp2(Floats x) {
 #else
 INLINE Floats exp2(Floats x) {
   const Floats bounded = at_most(at_least(x, -126.0), 127.0);
-  const Floats n = rounded(bounded), r = bounded - n;
+  const Floats shifted = bounded + Bits<float>::ROUND, r = bounded - (shifted - Bits<float>::ROUND);
   Floats p = r * 1.33335387e-03f + 9.66624548e-03f;
   p = p * r + 5.55050021e-02f;
   p = p * r + 2.40223513e-01f;
   p = p * r + 6.93147144e-01f;
-  return (1.0f + r * p) * power_of_2<float>(n);
+  return scaled<float>(1.0f + r * p, shifted);
 }
 #endif
 #if COMBRED_BYTES == 64
@@ -112,7 +112,8 @@ INLINE Doubles exp2(Doubles x) {
 #else
 INLINE Doubles exp2(Doubles x) {
   const Doubles bounded = at_most(at_least(x, -1022.0), 1023.0);
-  const Doubles n = rounded(bounded), r = (bounded - n) * 0.69314718055994530942;
+  const Doubles shifted = bounded + Bits<double>::ROUND;
+  const Doubles r = (bounded - (shifted - Bits<double>::ROUND)) * 0.69314718055994530942;
   Doubles p = r * (1 / 479001600.0) + 1 / 39916800.0;
   p = p * r + 1 / 3628800.0;
   p = p * r + 1 / 362880.0;
@@ -123,7 +124,7 @@ INLINE Doubles exp2(Doubles x) {
   p = p * r + 1 / 24.0;
   p = p * r + 1 / 6.0;
   p = p * r + 0.5;
-  return (1.0 + (r + r * r * p)) * power_of_2<double>(n);
+  return scaled<double>(1.0 + (r + r * r * p), shifted);
 }
 #endif
 

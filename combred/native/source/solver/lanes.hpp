@@ -14,7 +14,7 @@ typedef unsigned long long uint64_t;
 #include <cstdint>
 #include <cstring>
 #endif
-#ifdef __AVX__
+#ifdef __SSE2__
 #include <immintrin.h>
 #endif
 
@@ -26,6 +26,15 @@ typedef unsigned long long uint64_t;
 #else
 #define COMBRED_BYTES 16
 #endif
+#endif
+
+// An intrinsic of x86 for vectors of this size.
+#if COMBRED_BYTES == 64
+#define COMBRED_X86(name) _mm512_##name
+#elif COMBRED_BYTES == 32 && defined(__AVX__)
+#define COMBRED_X86(name) _mm256_##name
+#elif COMBRED_BYTES == 16 && defined(__SSE2__)
+#define COMBRED_X86(name) _mm_##name
 #endif
 
 #undef INLINE
@@ -79,6 +88,8 @@ template <class R> using Mask = typename Lanes<R>::B;
 typedef Vector<float> Floats;
 typedef Vector<double> Doubles;
 
+template <class R> constexpr unsigned ALL_LANES = unsigned((uint64_t(1) << WIDTH<R>) - 1);
+
 // x in all lanes; x - 0 is x for every x, 0 + x is not for -0: compilers leave the addition there.
 template <class R> INLINE Vector<R> all_of(double x) { return R(x) - Vector<R>{}; }
 
@@ -102,6 +113,9 @@ INLINE Doubles select(Mask<double> m, Doubles x, Doubles y) { return m ? x : y; 
 #if COMBRED_BYTES == 64
 INLINE unsigned bits_of(Mask<float> m) { return _mm512_movepi32_mask((__m512i)m); }
 INLINE unsigned bits_of(Mask<double> m) { return _mm512_movepi64_mask((__m512i)m); }
+#elif defined(COMBRED_X86)
+INLINE unsigned bits_of(Mask<float> m) { return COMBRED_X86(movemask_ps)((Floats)m); }
+INLINE unsigned bits_of(Mask<double> m) { return COMBRED_X86(movemask_pd)((Doubles)m); }
 #else
 template <class M> INLINE unsigned bits_of(M m) {
   unsigned bits = 0;
@@ -119,8 +133,8 @@ template <class R> INLINE Mask<R> lanes_of(unsigned bits) {
 }
 #endif
 
-// The lanes of x whose bit is set, one after another, to `to` and on, where a whole vector has room.
-// And back: numbers from `from` on in place of the lanes of x whose bit is set.
+// The lanes whose bit is set of K vectors x, one after another, to `to` and on, where each row of numbers has room
+// for a whole vector. And back: numbers from `from` on, of rows of as many, in place of the lanes whose bit is set.
 #if COMBRED_BYTES == 64
 INLINE void compress(float *to, unsigned bits, Floats x) {
   _mm512_storeu_ps(to, _mm512_maskz_compress_ps((__mmask16)bits, (__m512)x));
@@ -134,26 +148,31 @@ INLINE void expand(Floats &x, unsigned bits, const float *from) {
 INLINE void expand(Doubles &x, unsigned bits, const double *from) {
   x = (Doubles)_mm512_mask_expand_pd((__m512d)x, (__mmask8)bits, _mm512_loadu_pd(from));
 }
-#else
-template <class R> INLINE void compress(R *to, unsigned bits, Vector<R> x) {
-  for (int i = 0; i < WIDTH<R>; i++)
-    if (bits >> i & 1) *to++ = lane_of(x, i);
+template <int ROOM, class R> INLINE void compress(R (*to)[ROOM], int at, unsigned bits, const Vector<R> *x, int size) {
+  for (int k = 0; k < size; k++) compress(to[k] + at, bits, x[k]);
 }
-template <class R> INLINE void expand(Vector<R> &x, unsigned bits, const R *from) {
-  for (int i = 0; i < WIDTH<R>; i++)
-    if (bits >> i & 1) lane_of(x, i) = *from++;
+template <int ROOM, class R> INLINE void expand(Vector<R> *x, unsigned bits, const R (*from)[ROOM], int at, int size) {
+  for (int k = 0; k < size; k++) expand(x[k], bits, from[k] + at);
+}
+#else
+template <int ROOM, class R> INLINE void compress(R (*to)[ROOM], int at, unsigned bits, const Vector<R> *x, int size) {
+  if (bits == ALL_LANES<R>)
+    for (int k = 0; k < size; k++) memcpy(to[k] + at, x + k, sizeof(x[k]));
+  else
+    for (; bits; bits &= bits - 1, at++)
+      for (int k = 0; k < size; k++) to[k][at] = reinterpret_cast<const R *>(x + k)[first_of(bits)];
+}
+template <int ROOM, class R> INLINE void expand(Vector<R> *x, unsigned bits, const R (*from)[ROOM], int at, int size) {
+  for (; bits; bits &= bits - 1, at++)
+    for (int k = 0; k < size; k++) lane_of(x[k], first_of(bits)) = from[k][at];
 }
 #endif
 // The larger and the smaller of x and a bound; NaN where x is NaN.
-#if COMBRED_BYTES == 64
-INLINE Floats at_least(Floats x, Floats b) { return (Floats)_mm512_max_ps((__m512)b, (__m512)x); }
-INLINE Floats at_most(Floats x, Floats b) { return (Floats)_mm512_min_ps((__m512)b, (__m512)x); }
-INLINE Doubles at_least(Doubles x, Doubles b) {
-  return (Doubles)_mm512_max_pd((__m512d)b, (__m512d)x);
-}
-INLINE Doubles at_most(Doubles x, Doubles b) {
-  return (Doubles)_mm512_min_pd((__m512d)b, (__m512d)x);
-}
+#ifdef COMBRED_X86
+INLINE Floats at_least(Floats x, Floats b) { return (Floats)COMBRED_X86(max_ps)(b, x); }
+INLINE Floats at_most(Floats x, Floats b) { return (Floats)COMBRED_X86(min_ps)(b, x); }
+INLINE Doubles at_least(Doubles x, Doubles b) { return (Doubles)COMBRED_X86(max_pd)(b, x); }
+INLINE Doubles at_most(Doubles x, Doubles b) { return (Doubles)COMBRED_X86(min_pd)(b, x); }
 #else
 INLINE Floats at_least(Floats x, Floats b) { return select(b > x, b, x); }
 INLINE Floats at_most(Floats x, Floats b) { return select(b < x, b, x); }
@@ -169,12 +188,12 @@ INLINE Doubles at_most(Doubles x, double b) { return at_most(x, all_of<double>(b
 INLINE float at_least(float x, double b) { return at_least(x, (float)b); }
 INLINE float at_most(float x, double b) { return at_most(x, (float)b); }
 #endif
-#if COMBRED_BYTES == 64
-INLINE Floats absolute(Floats x) { return (Floats)_mm512_abs_ps((__m512)x); }
-INLINE Doubles absolute(Doubles x) { return (Doubles)_mm512_abs_pd((__m512d)x); }
+#if COMBRED_BYTES > 0
+INLINE Floats absolute(Floats x) { return (Floats)((Integers<float>)x & 0x7fffffff); }
+INLINE Doubles absolute(Doubles x) { return (Doubles)((Integers<double>)x & 0x7fffffffffffffff); }
 #else
-INLINE Floats absolute(Floats x) { return at_least(x, -x); }
-INLINE Doubles absolute(Doubles x) { return at_least(x, -x); }
+INLINE float absolute(float x) { return at_least(x, -x); }
+INLINE double absolute(double x) { return at_least(x, -x); }
 #endif
 #ifdef __CUDACC__
 INLINE double infinity() { return __longlong_as_double(0x7ff0000000000000); }

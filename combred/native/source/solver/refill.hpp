@@ -14,7 +14,8 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
   if (call.deferred && call.deferred->size > Deferred::ROOM - 2 * BLOCK) return false;
   const size_t first = take(call.next, BLOCK);
   if (first >= call.n) return false;
-  V T{}, p{}, dt{}, until{}, n[SPECIES];
+  V x[SPECIES + 4];  // as in s.in
+  V &T = x[SPECIES], &p = x[SPECIES + 1], &dt = x[SPECIES + 2], &until = x[SPECIES + 3];
   unsigned valid = 0;
   prefetch(call, first + BLOCK, BLOCK);
   for (int i = 0; i < BLOCK; i++) {
@@ -24,13 +25,13 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
     if (call.time) write(call.time + rows[i], infinity());
   }
   for (int half = 0; half < HALVES<R>; half++) {
-    Doubles x[COLUMNS];
+    Doubles columns[COLUMNS];
     State state;
-    read_rows(call.states, rows + half * SQUARE, x);
-    valid |= bits_of(state_of(x, state)) << half * SQUARE;
+    read_rows(call.states, rows + half * SQUARE, columns);
+    valid |= bits_of(state_of(columns, state)) << half * SQUARE;
     set_half(T, half, state.T);
     set_half(p, half, Doubles(state.p * (1.0 / (GAS_CONSTANT * C0))));
-    for (int k = 0; k < SPECIES; k++) set_half(n[k], half, Doubles(state.Y[k] * PER_WEIGHT[k]));
+    for (int k = 0; k < SPECIES; k++) set_half(x[k], half, Doubles(state.Y[k] * PER_WEIGHT[k]));
   }
   s.in.first = s.in.size = 0;
   for (int i = 0; i < BLOCK && first + i < call.n; i++) {
@@ -40,11 +41,7 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
       fail(call, rows[i]);
     }
   }
-  for (int k = 0; k < SPECIES; k++) compress(s.in.x[k], valid, n[k]);
-  compress(s.in.x[SPECIES], valid, T);
-  compress(s.in.x[SPECIES + 1], valid, p);
-  compress(s.in.x[SPECIES + 2], valid, dt);
-  compress(s.in.x[SPECIES + 3], valid, until);
+  compress(s.in.x, 0, valid, x, SPECIES + 4);
   return true;
 }
 
@@ -65,11 +62,11 @@ INLINE void refill(Solver<R, Method> &s, const Request &call, unsigned lanes) {
       s.rows[first_of(rest)] = s.in.rows[s.in.first++];
       taken |= rest & -rest;
     }
-    for (int k = 0; k < SPECIES; k++) expand(s.n[k], taken, s.in.x[k] + first);
-    expand(s.T, taken, s.in.x[SPECIES] + first);
-    expand(s.reactor.p, taken, s.in.x[SPECIES + 1] + first);
-    expand(s.dt, taken, s.in.x[SPECIES + 2] + first);
-    expand(s.until, taken, s.in.x[SPECIES + 3] + first);
+    expand(s.n, taken, s.in.x, first, SPECIES);
+    expand(&s.T, taken, s.in.x + SPECIES, first, 1);
+    expand(&s.reactor.p, taken, s.in.x + SPECIES + 1, first, 1);
+    expand(&s.dt, taken, s.in.x + SPECIES + 2, first, 1);
+    expand(&s.until, taken, s.in.x + SPECIES + 3, first, 1);
     lanes &= ~taken;
   }
   const Mask<R> fresh = lanes_of<R>(wanted & ~lanes);
@@ -131,8 +128,8 @@ INLINE void finish(Solver<R, Method> &s, const Request &call, unsigned done, uns
     else if (call.deferred) call.deferred->rows[call.deferred->size++] = s.rows[i];
     else fail(call, s.rows[i]);
   }
-  for (int k = 0; k < REACTIVE; k++) compress(s.out.x[k] + at, done, s.total[k]);
-  compress(s.out.x[REACTIVE] + at, done, s.total_T);
+  compress(s.out.x, at, done, s.total, REACTIVE);
+  compress(s.out.x + REACTIVE, at, done, &s.total_T, 1);
   if (s.out.size >= WIDTH<R>) write_out(s, call, WIDTH<R>);
 }
 

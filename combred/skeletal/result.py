@@ -1,0 +1,84 @@
+"""The result of a reduction: the file of the reduced mechanism, and the record that tells of it."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from combred.chemistry.mechanism import Mechanism
+from combred.files.records import strict, write_bytes, write_record
+from combred.native.solver.library import Solver
+from combred.processes.machine import machine
+from combred.skeletal.cases import ATM
+from combred.skeletal.search import Step
+from combred.skeletal.skeleton import Skeleton
+from combred.skeletal.writing import mechanism_of, require_same_rates
+
+TIMED, TRIES, TIMED_DT = 2048, 3, 1e-6  # states, and how often they are advanced, over s
+TIMED_T, TIMED_AFTER = 1600.0, (1e-7, 1e-1)  # K, of the ignition; s, its first and last state
+
+
+def write_result(file: Path, record: dict, chosen: Step, held_out: dict[str, Any]) -> None:
+    """Write the reduced mechanism beside the file of the record, and complete the record with
+    it; held_out: the error of each case of each judge."""
+    skeleton, detailed = chosen.skeleton, chosen.skeleton.network.mechanism
+    n, inputs, factors = skeleton.n_species, record["inputs"], factors_of(skeleton)
+    name = f"{Path(detailed.name).stem}-{n}{'-refitted' * bool(factors)}.yaml"
+    note = (
+        f"{detailed.name} (sha256 {detailed.sha256[:16]}) reduced by combred {inputs['version']} "
+        f"for {inputs['ranges']['fuel']} in {inputs['ranges']['oxidizer']}: {n} of "
+        f"{detailed.n_species} species, {int(skeleton.reactions.sum())} of "
+        f"{len(skeleton.reactions)} reactions. {_changed(inputs, len(factors))}"
+    )
+    reduced = mechanism_of(skeleton, name, note)
+    require_same_rates(skeleton, reduced)
+    write_bytes(file.parent / name, reduced.text.encode())
+    record |= {
+        "judged": chosen.errors,
+        "held_out": strict(held_out),
+        "species": skeleton.names(),
+        "reactions": int(skeleton.reactions.sum()),
+        "factors": factors,
+        "of": [detailed.n_species, len(skeleton.reactions)],
+        "times": times(skeleton, reduced, inputs["ranges"]),
+        "machine": machine(),
+        "file": name,
+    }
+    write_record(file, strict(record))
+
+
+def factors_of(skeleton: Skeleton) -> dict[str, float]:
+    """The factors of the rate constants that are changed, by number and equation."""
+    equations = skeleton.network.mechanism.solution(transport=False).reaction_equations()
+    factors = skeleton.multipliers
+    rows = np.flatnonzero(skeleton.reactions & (factors != 1.0))
+    return {f"{i + 1}: {equations[i]}": float(factors[i]) for i in rows}
+
+
+def _changed(inputs: dict, n: int) -> str:
+    if not n:
+        return "No rate constant is changed."
+    return (
+        f"CAUTION: {n} rate constants were refitted within a factor of {inputs['refit']:g}, and "
+        "are those of no measurement."
+    )
+
+
+def times(skeleton: Skeleton, reduced: Mechanism, ranges: dict) -> list[float]:
+    """CPU time [s] of one state on one core over `TIMED_DT` at the default tolerance, by the
+    solvers of the detailed and of the reduced mechanism, in states along an ignition."""
+    detailed, kept = Solver(skeleton.network.mechanism), skeleton.species
+    Y0 = detailed.mechanism.mixture(ranges["fuel"], ranges["oxidizer"], 1.0)
+    after = np.geomspace(*TIMED_AFTER, TIMED)
+    path = detailed.attempt(np.full(TIMED, TIMED_T), ATM, np.tile(Y0, (TIMED, 1)), after)
+    left = path.Y[:, kept] / path.Y[:, kept].sum(axis=1, keepdims=True)
+    found = []
+    for solver, Y in ((detailed, path.Y), (Solver(reduced), left)):
+        seconds = []
+        for _ in range(TRIES):
+            begun = time.process_time()
+            solver.attempt(path.T, ATM, Y, TIMED_DT)
+            seconds.append(time.process_time() - begun)
+        found.append(min(seconds) / TIMED)
+    return found

@@ -206,6 +206,18 @@ def test_tdac_is_refused(case):
         assert "FOAM FATAL IO ERROR" in said and "remove the method TDAC from chemistryType" in said
 
 
+def test_tabulation_and_reduction_are_refused(case):
+    """As the Foundation's versions have them."""
+    file = case.folder / "constant" / "chemistryProperties"
+    text = file.read_text()
+    for name in ("tabulation", "reduction"):
+        file.write_text(f"{text}\n{name} {{ method ISAT; }}\n")
+        said = " ".join(case(SOLVER).split())
+        assert "FOAM FATAL IO ERROR" in said and f"write `method none;` in {name}" in said
+        file.write_text(f"{text}\n{name} {{ method none; }}\n")
+        assert "FATAL" not in case(SOLVER)
+
+
 def test_a_first_species_of_one_range_changes_nothing(case, drm19):
     """OpenFOAM takes its `Tcommon` for the mixture."""
     case(SOLVER)

@@ -147,11 +147,12 @@ def path_section(record: dict) -> Section:
     for row in record["path"][-SHOWN:]:
         errors = [percent(row["errors"][judge]) for judge in judges]
         rows.append([str(row["species"]), ", ".join(row["removed"]), *errors])
-    first = record["path"][0]["removed"]
+    groups = [row["removed"] for row in record["path"] if len(row["removed"]) > 1]
+    together = ", ".join(name for group in groups for name in group)
     text = Text(
-        f"Removed together at first, for they change nothing: {', '.join(first) or 'none'}. Below "
-        "are the last steps of the search, also those beyond the limit: what the next removals "
-        "cost. Swaps and the removal of reactions follow the path and are not in it."
+        f"Removed together at first, for they change little: {together or 'none'}. Below are the "
+        "last steps of the search, also those beyond the limit: what the next removals cost. Swaps "
+        "and the removal of reactions follow the path and are not in it."
     )
     table = Table(["species", "removed", *judges], rows, RECORD, left=2)
     return Section("The path of the search", [text, table])

@@ -15,7 +15,7 @@ def record():
     return {
         "inputs": {
             "mechanism": "gas.yaml", "phase": "gas", "sha256": "ab" * 32, "version": "0",
-            "error": 0.01, "species": 0, "keep": ["NO"],
+            "error": 0.01, "species": 0, "keep": ["NO"], "refit": 0.0,
             "ranges": {"fuel": "H2:1", "oxidizer": "O2:1", "T0": [900.0, 2000.0],
                        "p": [50662.5, 4053000.0], "phi": [0.5, 1.5],
                        "flame_p": [101325.0, 1013250.0], "flame_phi": [0.7, 1.3]},
@@ -27,7 +27,8 @@ def record():
         ],
         "judged": {"delay": 6e-3, "flame": 2e-3},
         "held_out": {"delay": {"hot": 4e-3, "cold": -8e-3}, "flame": {"lean, speed": 1e-3}},
-        "species": ["H2", "O2", "H", "O", "OH", "H2O"], "reactions": 14, "of": [10, 29],
+        "species": ["H2", "O2", "H", "O", "OH", "H2O"], "reactions": 14,
+        "of": [10, 29], "factors": {},
         "times": [2e-6, 1e-6], "machine": "a machine", "file": "gas-6.yaml",
     }  # fmt: skip
 
@@ -48,6 +49,18 @@ def test_the_page_has_the_errors_that_count(tmp_path, record):
     assert cases[1] == ["delay", "cold", "-0.80 %"] and cases[2] == ["delay", "hot", "+0.40 %"]
     assert path[-1] == ["5", "OH", "20.0 %", "10.0 %"]
     assert len(found.all("img")) == 1
+
+
+def test_a_refit_is_said_loudly(tmp_path, record):
+    """With the reactions whose constants are changed most, the largest first."""
+    record["inputs"]["refit"] = 1.3
+    record["factors"] = {"3: H + O2 <=> O + OH": 1.02, "9: H + OH <=> H2O": 0.8}
+    found = page(tmp_path, record)
+    assert "2 rate constants were refitted within a factor of 1.3" in found.text
+    assert found.tables[3][1:] == [
+        ["9: H + OH <=> H2O", "0.800"],
+        ["3: H + O2 <=> O + OH", "1.020"],
+    ]
 
 
 def test_a_case_without_a_result_is_infinite(record):

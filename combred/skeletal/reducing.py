@@ -23,7 +23,6 @@ from combred.chemistry.transport import lacking
 from combred.config.fields import require
 from combred.experiments.ignition.rollout import coldest_ignition
 from combred.files.records import read_begun, strict, write_record
-from combred.native.solver.library import Solver
 from combred.native.solver.multipliers import MultipliedSolver
 from combred.processes.workers import Processes, open_pool
 from combred.skeletal import cases
@@ -99,7 +98,8 @@ def reduce_mechanism(
     stay = mechanism.mixture(gas.fuel, gas.oxidizer, 1.0) > 0.0  # raises before the compilation
     peaks = tuple(mechanism.species_names[mechanism.index(name)] for name in wanted.keep)
     stay[[mechanism.index(name) for name in peaks]] = True
-    solver = Solver(mechanism)
+    network = ReactionNetwork.of(mechanism)
+    solver = MultipliedSolver(mechanism, np.ones(len(network.reactions)), TOLERANCE)
     coldest = coldest_ignition(mechanism, solver, gas.fuel, gas.oxidizer)
     ranges = Ranges(gas.fuel, gas.oxidizer, (coldest, HOTTEST))
     record = begun(folder / RECORD, mechanism, ranges, wanted)
@@ -107,7 +107,7 @@ def reduce_mechanism(
         return record
     folder.mkdir(parents=True, exist_ok=True)
     on_progress(0, mechanism.n_species, "references")
-    network, processes = ReactionNetwork.of(mechanism), Processes(workers or _cores())
+    processes = Processes(workers or _cores())
     how = Solved(JUDGED, True, peaks)
     judges = make_judges(processes, network, (ranges, cases.judged(ranges)), how)
     with opened(processes, network, judges) as panel:

@@ -34,7 +34,7 @@ INLINE void accept(Solver<R, Method> &s, Vector<R> error, Vector<R> T_next, Mask
 INLINE double passing(double slope, double h, double rise, double until) {
   if (!(until > 0.0)) return 0.0;
   const double b = slope * h, root = b * b + 4.0 * (rise - b) * until;
-  const double x = 2.0 * until / (b + __builtin_sqrt(root > 0.0 ? root : 0.0));
+  const double x = 2.0 * until / (b + root_of(root > 0.0 ? root : 0.0));
   return x > 0.0 && x < 1.0 ? h * x : h;
 }
 

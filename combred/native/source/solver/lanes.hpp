@@ -197,8 +197,10 @@ INLINE double absolute(double x) { return at_least(x, -x); }
 #endif
 #ifdef __CUDACC__
 INLINE double infinity() { return __longlong_as_double(0x7ff0000000000000); }
+INLINE double root_of(double x) { return sqrt(x); }
 #else
 INLINE double infinity() { return __builtin_inf(); }
+INLINE double root_of(double x) { return __builtin_sqrt(x); }
 #endif
 
 // The sum of N terms term(k), in four parts that do not wait for each other.

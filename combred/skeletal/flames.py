@@ -12,8 +12,9 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.transport import solution_with_transport
-from combred.experiments.premixed.cantera_flame import WIDTH
+from combred.experiments.premixed.cantera_flame import THINNER, WIDTH, solve, solve_free_flame
 from combred.skeletal.cases import Gas, named
 from combred.skeletal.phases import phase_of
 from combred.skeletal.skeleton import Skeleton
@@ -22,7 +23,6 @@ STEADY = 1e-5, 1e-10  # relative and absolute tolerance of Cantera's flames
 FIRST = {"ratio": 10, "slope": 0.8, "curve": 0.8}  # of a flame that starts from nothing
 JUDGED = {"ratio": 4, "slope": 0.2, "curve": 0.4}  # grids of the flames of a search
 HELD_OUT = {"ratio": 4, "slope": 0.1, "curve": 0.2}
-THINNER = 0.75  # power of p with which flames are thinner
 FLAT, WIDENED = 0.01, 3  # largest gradient at the ends of the domain, relative to that inside, and
 # how often a domain is doubled until they are below
 FIXED = 0.5  # of the rise of T: where the flame is held
@@ -75,34 +75,30 @@ def detailed_flame(
     gas = solution_with_transport(mechanism)
     try:
         flame = None if near is None else _continued(gas, unburnt, near, criteria)
-    except ct.CanteraError:
+    except IntegrationError:
         flame = None
     try:
-        flame = flame or _first(gas, unburnt, criteria)
+        flame = flame or _first(mechanism, gas, unburnt, criteria)
         for _ in range(WIDENED):
             if _is_flat(flame):
                 break
             flame = _continued(gas, unburnt, _kept(unburnt, flame), criteria, 2.0)
         sensitivities = flame.get_flame_speed_reaction_sensitivities() if sensitive else None
-    except ct.CanteraError:
+    except (IntegrationError, ct.CanteraError):
         return None
     return _kept(unburnt, flame, sensitivities)
 
 
-def _first(gas: ct.Solution, unburnt: tuple, criteria: dict) -> ct.FreeFlame:
+def _first(mechanism: Mechanism, gas: ct.Solution, unburnt: tuple, criteria: dict) -> ct.FreeFlame:
     """A flame from Cantera's own guess. Without `auto`, which solves it on domains that double, it
     takes half the time."""
     gas.TPY = unburnt
     flame = ct.FreeFlame(gas, width=WIDTH * (ct.one_atm / unburnt[1]) ** THINNER)
     try:
-        for one in (FIRST, criteria):
-            flame.set_refine_criteria(**one)
-            flame.solve(0)
-    except ct.CanteraError:
-        gas.TPY = unburnt
-        flame = ct.FreeFlame(gas, width=flame.grid[-1])
-        flame.set_refine_criteria(**criteria)
-        flame.solve(0, auto=True)
+        solve(flame, (FIRST, criteria))
+    except IntegrationError:
+        T, p, Y = unburnt
+        flame = solve_free_flame(mechanism, T, p, Y, (criteria,))
     return flame
 
 
@@ -113,8 +109,7 @@ def _continued(
     gas.TPY = unburnt
     scale = wider * (near.p / unburnt[1]) ** THINNER
     flame = near.start(gas, near.grid * scale, np.ones(gas.n_species, bool))
-    flame.set_refine_criteria(**criteria)
-    flame.solve(0)
+    solve(flame, (criteria,))
     return flame
 
 

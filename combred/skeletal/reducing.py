@@ -233,18 +233,18 @@ def choose(search: Search, steps: list[Step], wanted: Wanted, on_progress: OnPro
             )
         return finished(next(s for s in steps if s.skeleton.n_species <= wanted.species))
     chosen = [step for step in steps if step.error <= wanted.error][-1]
-    for step in reversed(steps if wanted.refit else []):
-        if step is not chosen and step.error <= REFITTED * wanted.error:
+    if wanted.refit:
+        smaller = reversed(steps[steps.index(chosen) + 1 :])
+        for step in (one for one in smaller if one.error <= REFITTED * wanted.error):
             found = finished(step)
             if found.error <= wanted.error:
                 return found
-        if step is chosen:
-            return finished(chosen)
+        return finished(chosen)
     index = chosen.skeleton.network.mechanism.index
     removed = [index(name) for step in steps for name in step.removed]
     while True:
         on_progress(size, size, f"swaps, {chosen.skeleton.n_species} species")
-        smaller = search.swap(chosen, removed)
-        if smaller is None:
+        swapped = search.swap(chosen, removed)
+        if swapped is None:
             return finished(chosen)
-        chosen = smaller
+        chosen = swapped

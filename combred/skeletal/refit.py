@@ -14,7 +14,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from combred.skeletal.flames import Flame
 from combred.skeletal.search import Search, Step
 from combred.skeletal.skeleton import Skeleton
 
@@ -72,11 +71,11 @@ def _linearised(
         [np.log1p(np.concatenate(found[i : i + cheap])) for i in range(0, len(found), cheap)]
     )
     value, slopes = logs[0], (logs[1:] - logs[0]).T / DIFFERENCE
-    flames = [i for i, judge in enumerate(panel.judges) if isinstance(judge, Flame)]
-    if not flames:
+    if not panel.flames:
         return value, np.ones(len(value)), slopes
     speeds, by_x = zip(*panel.speeds(skeleton), strict=True)
-    heavy = np.full(len(flames), np.sqrt(len(value) / len(flames)))
+    n = len(panel.flames)
+    heavy = np.full(n, np.sqrt(len(value) / n))
     return (
         np.concatenate([value, np.log1p(speeds)]),
         np.concatenate([np.ones(len(value)), heavy]),

@@ -11,7 +11,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.transport import solution_with_transport
 
-WIDTH = 0.03  # m, of the domain at first, at 1 atm: flames are thinner the higher p is
+WIDTH, THINNER = 0.03, 0.75  # m, of the domain at first, at 1 atm; power of p with which it falls
 # slope, curve: largest change between neighbouring grid points, relative to the whole profile.
 COARSE = {"ratio": 3, "slope": 0.07, "curve": 0.14}
 FINE = {"ratio": 2, "slope": 0.03, "curve": 0.05}
@@ -31,7 +31,7 @@ def solve_free_flame(
     """
     gas = solution_with_transport(mechanism)
     gas.TPY = T, p, Y
-    flame = ct.FreeFlame(gas, width=WIDTH * (ct.one_atm / p) ** 0.75)
+    flame = ct.FreeFlame(gas, width=WIDTH * (ct.one_atm / p) ** THINNER)
     solve(flame, refinements[:1], auto=True)
     solve(flame, refinements[1:])
     return flame

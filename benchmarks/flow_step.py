@@ -46,15 +46,13 @@ from combred.native.solver import Solver
 from combred.native.solver.library import Integrator
 from combred.processes.machine import machine
 from combred.processes.threads import one_thread
+from combred.report.skeletal import TRANSPORT
 
 RESULTS = Path(__file__).parent / "results" / "flow_step.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "flow-step.png"
 GRI, DRM = "gri30.yaml", "drm19.yaml"
 METHANE = Mixture("CH4:1", "O2:1, N2:3.76")
 DT = 1e-6  # s
-TRANSPORT = (
-    0.23e-6  # s for a species, cell and step: OpenFOAM v1912, counterflow (docs/findings.md)
-)
 SEED, CASES = 77, 40
 RANGES = Ranges(T=(1200.0, 2000.0), phi=(0.5, 1.5))
 STATES, COPIES, REPEATS = 960, 4, 3

@@ -92,6 +92,7 @@ INLINE void step(Step<R, Method> &s, const Reactor<R> &reactor, Vector<R> T, con
   for (int k = REACTIVE; k < SPECIES; k++) s.next[k] = n[k];
   factorise(s, reactor, n, cp, gh);
   s.pivot = smallest_pivot<R>(s.w.a);
+  if constexpr (Method::SOURCES && !Matrix<R>::EXACT) set_of_x_near(s.added, s.w, reactor, T, n, s.f0, s.f);
   if constexpr (Method::SOURCES) stages_of_all(s, reactor, T, n, cp, gh, reciprocal(h));
   else stages<R, Method>(s, reactor, T, n, cp, gh, reciprocal(h));
 }

@@ -21,7 +21,7 @@ template <class R> struct Added<R, true> {
   V dx;                          // h dx/dt, which `integrate` sets
   V per;                         // 1 / (1 / (gamma h) + s)
   V heat[INERT + 1], row[INERT + 1];  // of inert species: h_k, and the entry in the row of T
-  V of_x[REACTIVE];              // d f / dx, where the Jacobian is exact
+  V of_x[REACTIVE];              // d f / dx of the reactions
 };
 
 // Unknowns of a step, species whose changes count, and the place of the unknown of a species.

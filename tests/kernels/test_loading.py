@@ -1,6 +1,5 @@
 """Choice of the implementation, its messages, and that Triton is not imported too early."""
 
-import builtins
 import logging
 import sys
 
@@ -35,14 +34,6 @@ def without_triton(monkeypatch):
         monkeypatch.setattr(loading.importlib, "import_module", importing)
 
     return fail
-
-
-@pytest.mark.parametrize("implementation", [None, "cpu", "reference"])
-def test_implementations_that_need_no_gpu(implementation, caplog, monkeypatch):
-    monkeypatch.setattr(kernels, "unavailable", pytest.fail)  # not called for rows on a CPU
-    labels, mains = kernels.group(ROWS, 0.5, implementation)
-    assert labels.tolist() == mains.tolist() == [0, 1, 2]
-    assert not caplog.records
 
 
 def test_an_unknown_implementation_is_refused():
@@ -108,23 +99,6 @@ def test_a_fall_back_is_logged_once(monkeypatch, caplog):
     loading.fall_back("group", "another reason")
     loading.fall_back("another operation", "no such luck")
     assert len(caplog.records) == 3
-
-
-def test_rows_on_a_cuda_device_go_to_triton(monkeypatch):
-    asked = []
-    monkeypatch.setattr(kernels, "unavailable", lambda device: None)
-
-    def importing(name, globals=None, locals=None, fromlist=(), level=0):
-        if name == "combred.kernels.grouping" and "gpu" in fromlist:
-            asked.append(name)
-            raise ImportError("libcuda.so.1")
-        return found(name, globals, locals, fromlist, level)
-
-    found = builtins.__import__
-    monkeypatch.setattr(builtins, "__import__", importing)
-    with pytest.raises(ImportError, match="libcuda"):  # not swallowed
-        kernels.group(ROWS.as_subclass(OnCuda), 0.5)
-    assert asked
 
 
 @pytest.mark.cuda

@@ -36,6 +36,14 @@ def without_triton(monkeypatch):
     return fail
 
 
+@pytest.mark.parametrize("implementation", [None, "cpu", "reference"])
+def test_implementations_that_need_no_gpu(implementation, caplog, monkeypatch):
+    monkeypatch.setattr(kernels, "unavailable", pytest.fail)  # not called for rows on a CPU
+    labels, mains = kernels.group(ROWS, 0.5, implementation)
+    assert labels.tolist() == mains.tolist() == [0, 1, 2]
+    assert not caplog.records
+
+
 def test_an_unknown_implementation_is_refused():
     with pytest.raises(ValueError, match="reference, cpu and triton, not 'cuda'"):
         kernels.group(ROWS, 0.5, "cuda")

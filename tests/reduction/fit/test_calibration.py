@@ -29,20 +29,6 @@ def convolutional() -> tuple[nn.Sequential, torch.Tensor]:
     return nn.Sequential(*layers).double().eval(), gaussian(20, 2, 8, 8)
 
 
-class TwoReaders(nn.Module):
-    """One hidden layer, read by two linear layers."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.hidden, self.one = nn.Linear(4, 7), nn.Linear(7, 2)
-        self.other = nn.Linear(7, 3)
-
-    def forward(self, x):
-        a = torch.relu(self.hidden(x))
-        return torch.cat([self.one(a), self.other(a)], dim=1)
-
-
 def drop(network, x, layer, kept):
     """The network with some units of a layer only, and that layer."""
     found = find_layers(network, x[:1])[layer]
@@ -99,24 +85,6 @@ def test_a_linear_layer_reads_rows_along_the_last_axis():
     x = gaussian(5, 3, 4)
     layer = find_layers(network, x[:1])[1]
     assert torch.equal(read_units(network, layer, x)[0], network[:2](x).flatten(0, 1))
-
-
-@torch.no_grad()
-def test_activations_and_outputs_are_those_of_every_reader():
-    network, x = TwoReaders().double(), gaussian(30, 4)
-    layer = find_layers(network, x[:1])[1]
-    assert {name for name, _ in layer.readers} == {"one", "other"}
-    a = torch.relu(network.hidden(x))
-    assert torch.equal(read_units(network, layer, x)[0], torch.cat([a, a]))
-    outputs = read_units(network, layer, x)[1]
-    assert outputs.shape == (30, 5)
-    assert torch.equal(outputs.sum(), torch.cat([network.one(a), network.other(a)], 1).sum())
-    reduced, _ = drop(network, x, 1, [0, 2, 3])
-    again = torch.relu(reduced.hidden(x))
-    difference = torch.cat([reduced.one(again), reduced.other(again)], 1) - network(x)
-    expected = float(difference.norm() / network(x).norm())
-    assert relative_error(network, reduced, layer, x) == pytest.approx(expected, rel=1e-13)
-    assert relative_error(network, reduced, None, x) == pytest.approx(expected, rel=1e-13)
 
 
 @torch.no_grad()

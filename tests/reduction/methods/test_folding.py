@@ -118,23 +118,6 @@ def test_a_kept_channel_with_gamma_zero_gets_another():
     assert torch.allclose(folded(x), network(x), rtol=0, atol=1e-12)  # float64
 
 
-@pytest.mark.parametrize(
-    "kind, keep",
-    [("linear", 1), ("linear", 6), ("convolution, norm", 3), ("convolution, norm", 11)],
-)
-def test_a_seed_determines_the_merge_and_at_most_keep_units_stay(kind, keep):
-    units = planted(kind, apart=1.0)[2]
-    one, same = folding(units, keep=keep, seed=3), folding(units, keep=keep, seed=3)
-    assert torch.equal(one.kept, same.kept) and torch.equal(one.mixing, same.mixing)
-    assert all(torch.equal(one.carriers[name], same.carriers[name]) for name in one.carriers)
-    for seed in range(10):
-        merge = folding(units, keep=keep, seed=seed)
-        assert 1 <= len(merge.kept) <= keep
-        assert torch.equal(merge.mixing.sum(dim=0), torch.ones(12).double())
-        assert torch.equal(merge.mixing[:, merge.kept], torch.eye(len(merge.kept)).double())
-        assert (merge.kept.diff() > 0).all()
-
-
 def test_k_means_is_as_good_as_that_of_scipy():
     points, mine, theirs = gaussian(80, 5), [], []
     for seed in range(20):

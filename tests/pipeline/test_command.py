@@ -41,17 +41,6 @@ def test_a_run_leaves_every_artefact_and_no_scraps(finished):
     }
 
 
-def test_reduce_json_tells_what_each_stage_did(finished):
-    stages = json.loads((finished / "runs/tiny/reduce.json").read_text())["stages"]
-    widths = [stage["widths_after"][1] for stage in stages]
-    assert 24 > widths[0] > widths[1]
-    for stage in stages:
-        (cut,) = stage["trace"]
-        assert cut["units_after"] == stage["widths_after"][1] and cut["error"] > 0
-        assert {"validation_before", "validation_merged", "retraining"} <= stage.keys()
-        assert np.isfinite(stage["retraining"]["validation"])
-
-
 def test_the_exported_file_stands_alone(finished):
     module, card = load_torchscript(finished / "runs/tiny/surrogate.pt")
     mechanism = load_mechanism("drm19.yaml")
@@ -98,17 +87,6 @@ def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monk
     numbers = json.loads((folder / "validation.json").read_text())
     assert "flame" not in numbers["stages"]["stage0"]
     assert (folder / "validation.h5").stat().st_mtime_ns == ignitions
-
-
-def test_the_settings_are_written_before_the_first_step(tmp_path, call, monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("combred.pipeline.steps.sample.sample_dataset", stop)
-    status, output = call(tmp_path, TINY)
-    assert status == 130 and "goes on from here" in output
-    settings = json.loads((tmp_path / "runs/tiny/settings.json").read_text())
-    assert settings["sampling"]["states"] == 240 and settings["sampling"]["fuel"] == "CH4:1"
 
 
 def remove(path):

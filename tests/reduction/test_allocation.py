@@ -1,7 +1,5 @@
 """Allocation: costs are compared with networks of these widths, chosen widths with equal shares."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 import torch
@@ -104,24 +102,6 @@ def test_chosen_widths_are_multiples(kind, amount):
         assert count(found.network, x, kind) <= amount * count(network, x, kind)
     else:
         assert output_error(network, found.network, split(x)[1]) <= amount
-
-
-def test_a_width_below_the_multiple_falls_one_by_one():
-    network, x, _ = redundant(1)
-    layers = find_layers(network, x[:1]).layers
-    module = import_module("combred.reduction.allocation")
-    costs = cost_of_widths(network, x, layers, "parameters")
-    losses = [np.linspace(1.0, 0.0, 41)] * 2
-    path = module._descend(losses, costs, [40, 40], 16)
-    assert {k for widths in path for k in widths} == {40, 32, *range(1, 17)}
-
-
-def test_among_equal_losses_the_layer_that_costs_most_is_narrowed_first():
-    x, module = torch.zeros(1, 6), import_module("combred.reduction.allocation")
-    for outputs, first in ((1, [39, 40]), (9, [40, 39])):
-        network = linear((6, 40, 40, outputs))
-        costs = cost_of_widths(network, x, find_layers(network, x).layers, "parameters")
-        assert module._descend([np.linspace(1.0, 0.0, 41)] * 2, costs, [40, 40])[1] == first
 
 
 @pytest.mark.parametrize(

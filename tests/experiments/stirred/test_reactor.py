@@ -78,7 +78,6 @@ def test_mixing_conserves_elements_and_enthalpy(h2o2, streams):
     assert run.Y == pytest.approx(np.tile(begin.Y.mean(0), (11, 1)), abs=1e-14)
     h = enthalpy(h2o2, run.particles_T, run.particles_Y)
     assert h.mean() == pytest.approx(begin.h.mean(), rel=1e-7)
-    assert run.T_deviation[-1] < 0.5 * run.T_deviation[0]
     assert run.particles_Y.min() >= 0.0
 
 

@@ -11,8 +11,6 @@ from torch import nn
 import combred
 from combred.reduction import apply_merge, find_layers
 from combred.reduction.fit.calibration import (
-    IMAGES,
-    ROWS,
     batches,
     layer_moments,
     moments,
@@ -74,31 +72,10 @@ def test_streamed_moments_are_numpys(chunk, shift):
         assert torch.equal(moment, expected)
 
 
-@pytest.mark.parametrize("chunk", [1, 33, 100])
-def test_pairs_of_the_same_tensor_are_recognised(chunk):
-    A = gaussian(100, 5).float()
-    found = moments((part, part) for part in A.split(chunk))
-    pairs = moments((part, part.clone()) for part in A.split(chunk))
-    assert found.BB is found.BA is found.AA
-    for intercept in (True, False):
-        once = found.about(intercept)
-        assert once[0] is once[1] is once[2]
-        for one, other in zip(once, pairs.about(intercept), strict=True):
-            assert torch.allclose(one, other, rtol=0, atol=1e-14)  # order of sums
-    assert found.BB.dtype == torch.float64
-
-
 def test_moments_of_no_rows_are_refused():
     for none in ([], [(torch.zeros(0, 3), torch.zeros(0, 3))]):
         with pytest.raises(ValueError, match="needs calibration inputs"):
             moments(none)
-
-
-def test_batches_are_those_given_or_parts_of_a_tensor():
-    given = [torch.zeros(3, 2), torch.zeros(5, 2)]
-    assert all(a is b for a, b in zip(batches(given), given, strict=True))
-    assert [len(part) for part in batches(torch.zeros(ROWS + 3, 2))] == [ROWS, 3]
-    assert [len(part) for part in batches(torch.zeros(IMAGES + 1, 1, 2, 2))] == [IMAGES, 1]
 
 
 @torch.no_grad()
@@ -156,20 +133,6 @@ def test_moments_of_a_layer_are_of_the_original_and_the_reduced_network(chunk):
     assert np.allclose(found.mean_B, b.mean(0), rtol=1e-13)
     assert np.allclose(found.BA, joint[5:, :5], rtol=0, atol=1e-13)
     assert np.allclose(found.BB, joint[5:, 5:], rtol=0, atol=1e-13)
-
-
-@torch.no_grad()
-def test_relative_error_is_the_quotient_of_norms():
-    network, x = convolutional()
-    reduced, layer = drop(network, x, 1, [0, 1, 4, 5])
-    one, other = network[:5](x).numpy(), reduced[:5](x).numpy()
-    expected = np.linalg.norm(other - one) / np.linalg.norm(one)
-    assert relative_error(network, reduced, layer, x) == pytest.approx(expected, rel=1e-12)
-    assert relative_error(network, reduced, layer, x.split(3)) == pytest.approx(expected, rel=1e-12)
-    one, other = network(x).numpy(), reduced(x).numpy()
-    expected = np.linalg.norm(other - one) / np.linalg.norm(one)
-    assert relative_error(network, reduced, None, x) == pytest.approx(expected, rel=1e-12)
-    assert relative_error(network, network, None, x) == 0.0
 
 
 @torch.no_grad()

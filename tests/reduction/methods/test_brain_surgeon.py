@@ -102,14 +102,6 @@ def test_a_constant_unit_costs_nothing_where_it_can_become_an_offset():
     assert eliminate(units_of(A, A, U, False), 1)[0][0] != 3
 
 
-def test_units_that_are_not_read_are_removed_first():
-    A, _, U = activations(300, 8, seed=7)
-    U[[1, 6]] = 0.0
-    order, cost = eliminate(units_of(A, A, U, True), 1)
-    assert sorted(order[:2].tolist()) == [1, 6]
-    assert cost[2] == 0.0
-
-
 def test_units_that_are_never_active_have_an_order():
     A, U = np.zeros((50, 5)), np.ones((5, 2))
     order, cost = eliminate(units_of(A, A, U, True), 1)

@@ -190,15 +190,6 @@ def test_gas_without_radicals_has_no_error_of_its_own(drm19):
     assert (corrector - predictor).abs().max() < 1e-4
 
 
-def test_inert_species_have_no_columns(mechanism, path):
-    qss = QuasiSteadyState(mechanism, LAM, FLOOR)
-    reactive = mechanism.n_species - int(mechanism.inert.sum())
-    corrector, predictor, stiffness = qss(*tensors(path), path.steps)
-    assert corrector.shape == predictor.shape == (len(path.T), 1 + reactive)
-    assert stiffness.shape == (len(path.T), reactive)
-    assert qss.columns.tolist() == [0, *(2 + np.flatnonzero(~mechanism.inert))]
-
-
 def test_all_states_give_finite_changes(drm19):
     """Also states that occur in no flame."""
     rng = np.random.default_rng(0)

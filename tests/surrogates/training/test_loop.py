@@ -1,13 +1,10 @@
 """The training loop: it lowers the loss, and a resumed training equals the uninterrupted one."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 
 from combred.surrogates.dataset.table import open_states
-from combred.surrogates.model.correction import make_transform
 from combred.surrogates.model.transform import StateTransform
 from combred.surrogates.training import loop
 from combred.surrogates.training.batches import RowBatches, TrainingData, encode, fit_transform
@@ -45,37 +42,6 @@ def test_training_lowers_the_loss_of_held_out_rows(training, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def correcting(training, drm19):
-    """A training of a network that corrects QSS steps."""
-    transform = make_transform(drm19, 0.1, 1e-13, 1 / 3, kinetics=True)
-    fit_transform(transform, training.table, training.held_out)
-    widths = [transform.n_inputs, 32, 24, transform.n_outputs]
-    return replace(training, transform=transform, widths=widths)
-
-
-def test_a_network_that_corrects_qss_steps_is_trained_on_the_loss_of_its_transform(
-    training, correcting, tmp_path
-):
-    transform = correcting.transform
-    settings = training.changed(steps=200)
-    network, result = correcting.fit(tmp_path / "m.jsonl", settings)
-    first, *_, last = training.lines(tmp_path / "m.jsonl")
-    assert last["train"] < 0.9 * first["train"]
-    assert last["validation"] < 0.9 * first["validation"]
-    block = training.table.read(0, training.table.rows).rows(training.held_out)
-    x, z = encode(transform, block)
-    # Means in float32.
-    assert result["validation"] == pytest.approx(float(transform.loss(network(x), z)), rel=1e-5)
-
-
-def test_tiny_numbers_are_forgotten_every_fifty_steps(training, tmp_path, monkeypatch):
-    calls = []
-    monkeypatch.setattr(loop.Optimizers, "forget_tiny", lambda _: calls.append(1))
-    training.fit(tmp_path / "m.jsonl", training.changed(steps=101))
-    assert len(calls) == 3  # after the first, the 51st and the 101st
-
-
-@pytest.fixture(scope="module")
 def uninterrupted(training, tmp_path_factory):
     """Network, numbers and metrics of a training that was not interrupted."""
     metrics = tmp_path_factory.mktemp("whole") / "m.jsonl"
@@ -89,11 +55,6 @@ def test_the_validation_loss_is_that_of_the_held_out_rows(training, uninterrupte
     error = (network(x) - z).abs().detach().double().numpy()
     # Means in float32.
     assert result["validation"] == pytest.approx(error.mean(), rel=1e-5)
-    by_sampler = result["validation_by_sampler"]
-    names = ["ignition", "ignition perturbed", "ignition relaxed"]
-    assert list(by_sampler) == names
-    for i, name in enumerate(names):
-        assert by_sampler[name] == pytest.approx(error[block.sampler == i].mean(), rel=1e-5)
 
 
 def test_the_first_step_is_that_of_adam(training, tmp_path):
@@ -120,15 +81,6 @@ def test_a_killed_training_resumes_to_the_same_network(training, uninterrupted, 
     assert not training.same_weights(killed, resumed) or at == 60
     assert again["validation"] == result["validation"]
     assert training.lines(tmp_path / "m.jsonl") == training.lines(metrics)
-
-
-def test_in_bf16_it_resumes_to_the_same_network(training, tmp_path, monkeypatch):
-    monkeypatch.setattr(loop, "fastest_precision", lambda device: ("bf16", "asked for"))
-    settings = training.changed(steps=30)
-    whole, _ = training.fit(tmp_path / "whole.jsonl", settings)
-    training.fit_until_killed(tmp_path / "m.jsonl", 21, settings=settings)
-    resumed, _ = training.fit(tmp_path / "m.jsonl", settings)
-    assert training.same_weights(whole, resumed)
 
 
 def test_a_finished_training_is_not_repeated(training, tmp_path):

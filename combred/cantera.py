@@ -14,7 +14,8 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.phase import content_hash
 from combred.chemistry.states import require_real
 from combred.chemistry.stepper import Advance
-from combred.native.solver.library import Solver
+from combred.experiments.ignition import criteria
+from combred.native.solver.library import Integrator, Solver
 
 CLOSE = 1e-9  # relative difference of two times that are the same
 COMPARED = (300.0, 1e3), (900.0, 1e5), (2100.0, 3e6), (3500.0, 1e8)  # K, Pa, of `_agree`
@@ -48,6 +49,18 @@ def advance(solver: Advance, states: ct.SolutionArray, dt: float | np.ndarray) -
     else:
         later.TPY = T_next, states.P, Y_next
     return later
+
+
+def ignition_delay(
+    solver: Integrator, states: ct.SolutionArray, criterion: str | float = "max dT/dt", **how: Any
+) -> np.ndarray:
+    """The ignition delays [s] of the states of a `SolutionArray`, in its shape, as
+    `combred.ignition_delay`, which tells the criteria and the other arguments. Multipliers as in
+    `advance`, which raises the same errors."""
+    phase: Any = states._phase
+    T, p, Y = states.T.ravel(), states.P.ravel(), states.Y.reshape(states.size, -1)
+    found = criteria.ignition_delay(of_phase(solver, phase), T, p, Y, criterion, **how)  # type: ignore[arg-type]
+    return found.reshape(states.shape)
 
 
 class Reactor:
@@ -94,6 +107,8 @@ def at_constant_volume(solver: Advance) -> bool:
 def of_phase(solver: Advance, phase: ct.Solution) -> Advance:
     """The solver with the multipliers of a phase. Raises ValueError where the species, rates or
     polynomials of the phase are not those of the solver's mechanism."""
+    if getattr(solver, "sources", None):
+        raise ValueError("a solver with sources takes arrays: give solver.with_sources(None) here")
     known, names, own = species_of(solver), phase.species_names, "solver.mechanism.solution()"
     if known != names:
         raise ValueError(

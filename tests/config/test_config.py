@@ -101,7 +101,8 @@ def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():
         ("reduction.method=neuron_merging:weight=few", "weight is a number from 0 to 1"),
         ("reduction.method=magnitude:criterion=l3", "criterion is one of l1, l2, l2-gm"),
         ("reduction.method=prune", "condensation, .* are possible"),
-        ("reduction.parameters=[]", "needs reduction.parameters"),
+        ("reduction.method=folding reduction.parameters=[]", "needs reduction.parameters"),
+        ("export.accept=igniton:5%", "did you mean ignition"),
         ("reduction.parameters=[0.5,0.6]", "fall from stage to stage"),
         ("reduction.parameters=[1.5]", "between 1e-06 and 1"),
         ("reduction.parameters=[0.5]", "say stage=1"),
@@ -165,7 +166,7 @@ def test_every_number_has_a_range_that_holds_its_default_and_stands_in_its_help(
 
 
 def test_every_key_has_help_and_the_default_settings_make_sense():
-    assert all(item.metadata["help"] for item in keys().values()) and len(keys()) <= 45
+    assert all(item.metadata["help"] for item in keys().values()) and len(keys()) <= 46
     assert Settings().reduction == ReductionSettings()
 
 

@@ -161,6 +161,22 @@ def test_a_full_disk_is_one_clear_error_and_nothing_half_written(copy, call, ste
     assert not list((copy / "runs/tiny").glob("*.new"))
 
 
+def test_a_network_beyond_the_limits_is_rejected_until_they_are_raised(copy, call):
+    """The tiny network has not learnt anything: no flow code gets its file."""
+    folder, strict = copy / "runs/tiny", "export.accept=ignition:0.001%"
+    status, output = call(copy, TINY, "only=export", strict)
+    assert status == 1 and "rejected for flow codes: the worst relative error" in output
+    assert not (folder / "surrogate.pt").exists() and not (folder / "surrogate.json").exists()
+    _, card = load_torchscript(folder / "rejected.pt")
+    assert "above 1e-05" in card["accuracy"]["rejected"]
+    status, _ = call(copy, TINY, "only=report", strict)
+    page = (folder / "report.html").read_text()
+    assert status == 0 and "This network is rejected for flow codes" in page
+    status, _ = call(copy, TINY, "only=export")
+    assert status == 0 and (folder / "surrogate.pt").exists()
+    assert not list(folder.glob("rejected.*"))
+
+
 @pytest.mark.parametrize(
     "bad", ["sampling.oxidizer=Air:1", "sampling.fuel=CH4:x", "mechanism=gri30.yaml"]
 )

@@ -78,23 +78,6 @@ def test_a_mixture_has_the_enthalpy_and_the_species_of_its_streams(streams_of, h
     assert streams.thermo.enthalpy(T, Y) == pytest.approx(Y @ h, abs=1e-3)
 
 
-def test_mixtures_extend_from_air_to_fuel_and_are_perturbed(streams_of, mechanism):
-    streams = streams_of(mechanism)
-    states, dt = mixtures.mixtures(streams, 600)
-    assert 500 < len(states) == len(dt) < 700
-    share = fuel_share(mechanism, states, streams.settings)
-    assert share.min() < 0.01 and share.max() > 0.5
-    before = mixtures.mixed(streams, np.full(2000, 1e5))
-    after = mixtures.perturbed(streams, before)
-    changed = np.mean(after[:, 0] != before[:, 0])
-    assert changed == pytest.approx(mixtures.PERTURBED, abs=0.05)
-    ratio = after[:, 0] / before[:, 0]
-    assert 0.8 < ratio.min() < 0.9 and 1.1 < ratio.max() < 1.2
-    assert ((before[:, 2:] == 0.0) <= (after[:, 2:] == 0.0)).all()
-    lost = ((after[:, 2:] == 0.0) & (before[:, 2:] > 0.0)).any(1)
-    assert 0.005 < lost.mean() < 0.06 and not (lost & (ratio != 1.0)).any()
-
-
 # -- layers ----------------------------------------------------------------------------------------
 
 

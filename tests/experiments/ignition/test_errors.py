@@ -27,19 +27,6 @@ def test_equal_rollouts_have_no_error(h2o2, ignitions):
     assert result["delay_error"] == result["burnt_T_error"] == none
 
 
-def test_a_shift_in_time_is_the_delay_error(h2o2, ignitions):
-    ref, steps = ignitions[0], 7
-    late = copy_of(ref)
-    for shifted, whole in ((late.T, ref.T), (late.Y, ref.Y)):
-        shifted[steps:], shifted[:steps] = whole[:-steps], whole[0]
-    row = compare(h2o2, [late], [ref])["cases"][0]
-    # The delay of a shifted curve is shifted by as much, to rounding.
-    exact = row["reference_delay"]
-    assert row["delay_error"] == pytest.approx(steps * ref.t[1] / exact, rel=1e-9)
-    assert row["delay"] - exact == pytest.approx(steps * ref.t[1], rel=1e-9)
-    assert exact == ignition_delay(h2o2, ref, ref.T[-1])
-
-
 def test_planted_errors_are_found(h2o2, ignitions):
     ref = ignitions[1]
     wrong = copy_of(ref)

@@ -199,16 +199,3 @@ def test_advance_answers_and_refuses_as_torchscript_does(path, surrogate, optimi
         # Freezing may reorder operations; the network is float32.
         assert np.allclose(found[0], known[0], rtol=1e-6)
         assert np.allclose(found[1], known[1], rtol=1e-4, atol=1e-10)
-
-
-@torch.no_grad()
-def test_the_scripted_surrogate_agrees(path, surrogate, optimized):
-    scripted = torch.jit.script(surrogate)
-    for _ in range(3):  # TorchScript profiles the first calls and fuses later
-        out = scripted(path.state, path.steps)
-    # The same operations, fused: float32 rounding of the network at most.
-    assert torch.allclose(out, surrogate(path.state, path.steps), rtol=1e-5, atol=1e-7)
-    given = path.state, path.steps
-    assert torch.allclose(scripted.source(*given), surrogate.source(*given), atol=1e-7 / DT)
-    with pytest.raises(torch.jit.Error, match="time steps are positive and finite"):
-        scripted(path.state, -1.0 * path.steps)

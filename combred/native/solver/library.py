@@ -137,4 +137,5 @@ class Solver(Integrator):
         )
 
     def __reduce__(self) -> tuple:
-        return type(self), (self.mechanism, self.tolerance, self.volume)
+        of = self.mechanism, self.tolerance, self.volume
+        return type(self), of, {"sources": self.sources}

@@ -18,6 +18,7 @@ Without arguments, writes benchmarks/results/ignitions.json. Prints a table, the
 import argparse
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import cantera as ct
@@ -42,6 +43,18 @@ RTOL, ATOL = 1e-9, 1e-18
 STEPS = (1e-7, 1e-6, 5e-6)  # s
 CASES, SEEDS = 40, [201, 202, 203]
 SHORTEST, LONGEST = 60, 3000  # dt, of a delay
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Of initial T [K], p [atm] and phi, the last two log-uniform."""
+
+    T: tuple[float, float] = (1000.0, 2000.0)
+    p: tuple[float, float] = (0.5, 40.0)
+    phi: tuple[float, float] = (0.3, 3.0)
+
+
+RANGES = Ranges()
 AFTER = 60  # dt, marched after 1.15 delays at the least
 
 # The states [T, p, Y] (n, 2 + n_species) one step later, of the cases with the numbers (n,).
@@ -49,14 +62,14 @@ Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def references(
-    mechanism: Mechanism, of: Mixture, dt: float, seed: int, cases: int
+    mechanism: Mechanism, of: Mixture, dt: float, seed: int, cases: int, ranges: Ranges = RANGES
 ) -> list[Rollout]:
-    """CVODE's rollouts of the cases of this dt [s]."""
+    """CVODE's rollouts of the cases of this dt [s], at random in the ranges; p in atm."""
     rng = np.random.default_rng([seed, round(1e9 * dt)])
     reactor, found = Reactor(mechanism, RTOL, ATOL), []
     while len(found) < cases:
-        p, phi = ct.one_atm * 80.0 ** rng.random() / 2.0, 0.3 * 10.0 ** rng.random()
-        case = Case(rng.uniform(1000.0, 2000.0), p, phi)
+        atm, phi = (low * (high / low) ** rng.random() for low, high in (ranges.p, ranges.phi))
+        case = Case(rng.uniform(*ranges.T), ct.one_atm * atm, phi)
         Y0 = mechanism.mixture(of.fuel, of.oxidizer, case.phi)
         t, T = history(reactor, case, Y0, LONGEST * dt, 20 * dt)
         delay = float(t[np.argmax(T > 0.5 * (case.T0 + T[-1]))])

@@ -1,7 +1,7 @@
 """Ship networks of a run with combred: copy them, with their cards, into combred.data.
 
     python -m benchmarks.ship runs/NAME STAGE:MODEL [STAGE:MODEL ...]
-    python -m benchmarks.ship benchmarks/results/ignition_work.json
+    python -m benchmarks.ship benchmarks/results/flow_step.json
 
 Takes a validated run folder; writes models/MODEL.safetensors and its card, MODEL.json, with the
 accuracy that validation.json has for this very file, and renews SHA256SUMS. Prints a line for each
@@ -13,7 +13,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import combred
 from benchmarks.command_line import words
 from benchmarks.kept import is_current
 from combred.files.records import digest, read_json, write_bytes, write_json
@@ -56,19 +55,18 @@ def ship(run: Path, stage: int, name: str, folder: Path) -> str:
 
 
 def tell_times(results: Path, folder: Path) -> list[str]:
-    """Write `time` into the cards of the compiled models in `folder`: the `seconds` of a state and
-    step of 1e-6 s along ignitions, at the default tolerance, the solver behind the network, one
-    core of the `machine`. results: the JSON of benchmarks/ignition_work.py. Returns a line for each
+    """Write `time` into the cards of the compiled models in `folder`: the `seconds` of a state of a
+    flow and a step of 1e-6 s, at the default tolerance, the solver behind the network, one core of
+    the `machine`. results: the JSON of benchmarks/flow_step.py. Returns a line for each
     model; raises ValueError where the code has changed since."""
     found, told = read_json(results), []
     if not is_current(found):
         raise ValueError(f"{results} was measured by other code than is there: measure it again")
     for path in sorted(folder.glob("*.json")):
-        for row in found["dt"]["1e-06"].get(path.stem, []):
-            if row["tolerance"] == combred.Surrogate.TOLERANCE:
-                time = {"seconds": row["seconds"], "machine": found["machine"]}
-                write_json(path, read_card(path) | {"time": time})
-                told.append(f"{path.stem}: {1e6 * row['seconds']:.2f} us a state")
+        if row := found["rows"].get(path.stem):
+            time = {"seconds": row["seconds"], "machine": found["machine"]}
+            write_json(path, read_card(path) | {"time": time})
+            told.append(f"{path.stem}: {1e6 * row['seconds']:.2f} us a state")
     return told
 
 

@@ -25,6 +25,7 @@ _HOMES = {
     "export": "surrogates.files.export",
     "flame": "experiments.premixed.flame",
     "ignition": "experiments.ignition.rollout",
+    "ignition_delay": "experiments.ignition.criteria:ignition_delay",
     "kernels": "kernels",
     "load": "surrogates.files.shipped:load",
     "load_mechanism": "chemistry.mechanism:load_mechanism",

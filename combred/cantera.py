@@ -14,7 +14,8 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.phase import content_hash
 from combred.chemistry.states import require_real
 from combred.chemistry.stepper import Advance
-from combred.native.solver.library import Solver
+from combred.experiments.ignition import criteria
+from combred.native.solver.library import Integrator, Solver
 
 CLOSE = 1e-9  # relative difference of two times that are the same
 COMPARED = (300.0, 1e3), (900.0, 1e5), (2100.0, 3e6), (3500.0, 1e8)  # K, Pa, of `_agree`
@@ -48,6 +49,18 @@ def advance(solver: Advance, states: ct.SolutionArray, dt: float | np.ndarray) -
     else:
         later.TPY = T_next, states.P, Y_next
     return later
+
+
+def ignition_delay(
+    solver: Integrator, states: ct.SolutionArray, criterion: str | float = "max dT/dt", **how: Any
+) -> np.ndarray:
+    """The ignition delays [s] of the states of a `SolutionArray`, in its shape, as
+    `combred.ignition_delay`, which tells the criteria and the other arguments. Multipliers as in
+    `advance`, which raises the same errors."""
+    phase: Any = states._phase
+    T, p, Y = states.T.ravel(), states.P.ravel(), states.Y.reshape(states.size, -1)
+    found = criteria.ignition_delay(of_phase(solver, phase), T, p, Y, criterion, **how)  # type: ignore[arg-type]
+    return found.reshape(states.shape)
 
 
 class Reactor:

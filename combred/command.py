@@ -13,6 +13,7 @@
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -114,6 +115,7 @@ def parser() -> argparse.ArgumentParser:
         "it implies: where sources and library go; by default openfoam")  # fmt: skip
     one = of.add_parser("models", help="the networks that come with combred")
     one.set_defaults(work=models)
+    one.add_argument("name", nargs="?", default="", help="of a network: print its card, in JSON")
     of.add_parser("run", help="train, reduce and judge networks: key=value, as stage=2; --help")
     return command
 
@@ -226,8 +228,14 @@ def openfoam(given: argparse.Namespace) -> int:
     return 0
 
 
-def models(_: argparse.Namespace) -> int:
-    """Print a table of the models that come with combred."""
+def models(given: argparse.Namespace) -> int:
+    """Print a table of the models that come with combred, or the card of one."""
+    if given.name:
+        if given.name not in combred.models():
+            known = ", ".join(combred.models())
+            raise ValueError(f"there is no model {given.name}: {known} come with combred")
+        print(json.dumps(combred.models()[given.name], indent=2))
+        return 0
     from combred.pipeline.console import show
     from combred.report.blocks import Table
     from combred.report.formats import atmospheres, percent, span
@@ -251,7 +259,7 @@ def models(_: argparse.Namespace) -> int:
         ])  # fmt: skip
     show(Table(heads, rows, "", left=3))
     print("\nworst delay: by the network alone, in the ignitions of its run; README.md has others,")
-    print("with the solver behind it. us a state: along ignitions, with the solver, on one core")
+    print("with the solver behind it. us a state: of a flow, with the solver, on one core")
     print(f"({' and '.join(machines)}).")
     return 0
 

@@ -1,5 +1,6 @@
 """The command `combred`: check, export, models, run."""
 
+import json
 import shutil
 
 import pytest
@@ -65,6 +66,13 @@ def test_models_are_listed(capsys):
     words += [f"{1e6 * card['time']['seconds']:.1f}"]
     assert [word for word in rows["drm19-38k"].split()[1:] if word != "%"] == words
     assert rows["drm19-full"].split()[-1] == "-"
+
+
+def test_the_card_of_a_model_is_printed(capsys):
+    assert command.main(["models", "drm19-38k"]) == 0
+    assert json.loads(capsys.readouterr().out) == combred.models()["drm19-38k"]
+    assert command.main(["models", "drm19-39k"]) == 2
+    assert "no model drm19-39k: drm19-full, " in capsys.readouterr().out
 
 
 def test_without_a_command_the_help_is_printed(capsys):

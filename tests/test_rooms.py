@@ -10,7 +10,7 @@ import combred
 
 # In the order of the flow of data: a room may import the rooms before it.
 ROOMS = (
-    "kernels", "reduction", "chemistry", "native", "cantera", "experiments", "surrogates",
+    "kernels", "reduction", "chemistry", "native", "experiments", "cantera", "surrogates",
     "libraries", "validation", "check", "skeletal", "report", "pipeline", "command",
 )  # fmt: skip
 # The rooms of surrogates, in the same sense.
@@ -54,8 +54,8 @@ def violations(folder: Path) -> list[str]:
     found = []
     for file in sorted(folder.rglob("*.py")):
         module = file.relative_to(folder).with_suffix("").parts
-        if module == ("__init__",):
-            continue  # the public names, which are loaded on demand
+        if module in (("__init__",), ("__main__",)):
+            continue  # the public names, which are loaded on demand, and the command
         for name in imports(file.read_text()):
             if not allowed(module, name):
                 found.append(f"{'/'.join(module)} imports combred.{name}")
@@ -70,7 +70,7 @@ def test_functions_take_at_most_six_arguments():
     """But for public ones, each argument of which has a name in a call, and Triton's kernels, which
     take pointers and constants."""
     doors = {"reduce", "reduce_automatically", "train_sparsely", "shrink_until", "check_mechanism"}
-    doors |= {"reduce_mechanism"}
+    doors |= {"reduce_mechanism", "ignition_delay"}
     many = set()
     for file in FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -86,34 +86,6 @@ def test_functions_take_at_most_six_arguments():
 
 def test_every_module_belongs_to_a_room_or_to_the_ground_floor():
     entries = {path.stem for path in FOLDER.iterdir() if path.suffix == ".py" or path.is_dir()}
-    entries -= {"__init__", "__pycache__"}
+    entries -= {"__init__", "__main__", "__pycache__"}
     assert entries <= {*ROOMS, *GROUND}
     assert entries >= {*ROOMS, *GROUND} - {"data", "coupling"}  # at the top of the repository
-
-
-def test_upward_imports_are_found(tmp_path):
-    sources = {
-        "chemistry/reactor.py": "from combred.native.solver import generate\n",
-        "native/library.py": "def load():\n    from combred.surrogates.files import card\n",
-        "experiments/flame.py": "def late():\n    import combred.pipeline.run\n",
-        "surrogates/files/card.py": "from combred import reduce, __version__\n",
-        "surrogates/model/forms.py": "from combred.surrogates.files import card\n",
-        "surrogates/training/loop.py": "from combred.surrogates.model import network\n",
-        "reduction/merge.py": "from combred.surrogates.model.network import Network\n",
-        "reduction/layers.py": "from combred.kernels.grouping import cpu\nimport numpy\n",
-        "pipeline/run.py": "from combred.chemistry.mechanism import Mechanism\n",
-        "files/records.py": "from combred.chemistry import thermo\n",
-    }
-    for name, source in sources.items():
-        file = tmp_path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(source)
-    assert violations(tmp_path) == [
-        "chemistry/reactor imports combred.native.solver.generate",
-        "experiments/flame imports combred.pipeline.run",
-        "files/records imports combred.chemistry.thermo",
-        "native/library imports combred.surrogates.files.card",
-        "reduction/merge imports combred.surrogates.model.network.Network",
-        "surrogates/files/card imports combred.reduce",
-        "surrogates/model/forms imports combred.surrogates.files.card",
-    ]

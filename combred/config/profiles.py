@@ -67,5 +67,6 @@ PROFILES: dict[str, dict] = {
         "reduction": {**BY_LAYERS, "layers": [1, 1], "thresholds": [0.9, 0.8]},
         "sensitivity": {"ignitions": 0, "flames": 0, "counterflows": 0, "kernels": 0},
         "validation": {"T0": [1700.0, 1800.0], "phi": [1.0], "p": [101325.0], "burnt_time": 2e-4},
+        "export": {"accept": ""},
     },
 }

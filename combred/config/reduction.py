@@ -63,34 +63,34 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def parse_criteria(text: str) -> dict[str, float]:
+def parse_criteria(text: str, name: str = "reduction.criteria") -> dict[str, float]:
     """The limits by kind of error, as shares: "ignition:1%,flame:0.005" -> 0.01 and 0.005.
 
-    Raises ValueError for a kind that is not in `CRITERIA`, naming the nearest, for one given twice,
-    and for a limit that is no positive number. A plain number of 1 or more is refused, since a
-    percent sign was probably forgotten.
+    name: of the setting. Raises ValueError for a kind that is not in `CRITERIA`, naming the
+    nearest, for one given twice, and for a limit that is no positive number. A plain number of 1 or
+    more is refused, since a percent sign was probably forgotten.
     """
     limits: dict[str, float] = {}
     for item in text.split(",") if text.strip() else []:
-        name, _, amount = (part.strip() for part in item.partition(":"))
-        if name not in CRITERIA:
-            near = difflib.get_close_matches(name, CRITERIA, n=1, cutoff=0.4)
+        kind, _, amount = (part.strip() for part in item.partition(":"))
+        if kind not in CRITERIA:
+            near = difflib.get_close_matches(kind, CRITERIA, n=1, cutoff=0.4)
             raise ValueError(
-                f"reduction.criteria: {shown(name)!r} is none of {', '.join(CRITERIA)}"
+                f"{name}: {shown(kind)!r} is none of {', '.join(CRITERIA)}"
                 + (f"; did you mean {near[0]}?" if near else "")
             )
-        require(name not in limits, f"reduction.criteria: {name} is given twice")
+        require(kind not in limits, f"{name}: {kind} is given twice")
         number = amount.removesuffix("%").strip()
         require(
             is_positive(number),
-            f"reduction.criteria: {shown(item.strip())!r} wants a positive limit, as in {name}:1%",
+            f"{name}: {shown(item.strip())!r} wants a positive limit, as in {kind}:1%",
         )
         require(
             amount.endswith("%") or float(number) < 1,
-            f"reduction.criteria: {item.strip()!r}: a plain number is a share (0.01 is 1 %); for "
-            f"percent write {name}:{number}%",
+            f"{name}: {item.strip()!r}: a plain number is a share (0.01 is 1 %); for percent write "
+            f"{kind}:{number}%",
         )
-        limits[name] = float(number) / (100 if amount.endswith("%") else 1)
+        limits[kind] = float(number) / (100 if amount.endswith("%") else 1)
     return limits
 
 
@@ -104,7 +104,7 @@ class ReductionSettings:
     """
 
     method: str = setting(
-        "brain_surgeon",
+        "condensation",
         f"how units are chosen: {', '.join(REDUCTIONS)}; the last three but channel_similarity "
         "take arguments, as neuron_merging:criterion=l1,t=0.45,weight=0.7",
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from combred.config.data import SamplingSettings, SensitivitySettings
+from combred.config.export import ExportSettings
 from combred.config.fields import check, require, setting, shown
 from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.reduction import ReductionSettings
@@ -39,6 +40,7 @@ class Settings:
     retraining: RetrainingSettings = field(default_factory=RetrainingSettings)
     reduction: ReductionSettings = field(default_factory=ReductionSettings)
     validation: ValidationSettings = field(default_factory=ValidationSettings)
+    export: ExportSettings = field(default_factory=ExportSettings)
 
     def __post_init__(self):
         check(self, "")

@@ -106,6 +106,8 @@ def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) 
     start = stored_inputs(run.weights(0)).get("shipped", "scratch")
     made = describe_training(asdict(s), run.mechanism, s.stage, data.table.rows, start)
     accuracy = describe_accuracy(measured, validation["inputs"])
+    if rejected := exporting.exceeded(measured, s.export.limits):
+        accuracy["rejected"] = rejected
     card = make_card(surrogate, run.mechanism, accuracy, made)
     exporting.export(run.folder, surrogate, card, data)
 

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
+
 from combred.chemistry.mechanism import load_mechanism
 from combred.config.command import resolve
 from combred.config.settings import Settings
@@ -60,8 +62,7 @@ def _main(arguments: list[str]) -> int:
     settings = resolve(arguments)
     console.begin("preparing")
     with console.heard():
-        execute(prepare(settings))
-    return 0
+        return execute(prepare(settings))
 
 
 def prepare(settings: Settings) -> Run:
@@ -78,8 +79,9 @@ def prepare(settings: Settings) -> Run:
     return run
 
 
-def execute(run: Run) -> None:
-    """All steps up to the stage asked for, or just `only`; prints the time of each."""
+def execute(run: Run) -> int:
+    """All steps up to the stage asked for, or just `only`; prints the time of each. Returns the
+    exit status: 1 where the network is rejected."""
     results: dict[str, Any] = {}
     readers = {step.gives: step.read for step in STEPS.values() if step.read}
     started, only = time.monotonic(), run.settings.only
@@ -98,9 +100,23 @@ def execute(run: Run) -> None:
             if step.gives:
                 results[step.gives] = result
             console.print(f"  [dim]{name}: {time.monotonic() - begun:.1f} s[/]")
-        if only in ("", "export") and not read_record(run.path("export.json"))["all_ignite"]:
+        exported = read_record(run.path("export.json")) if only in ("", "export") else {}
+        if not exported.get("all_ignite", True):
             console.print("  [bold yellow]with the exported network some cases do not ignite[/]")
         console.print(f"[bold]done[/] in {time.monotonic() - started:.0f} s")
-        for name in ("surrogate.pt", "surrogate.cpp", "libsurrogate.so", "report.html"):
+        for name in (
+            "surrogate.pt",
+            "surrogate.cpp",
+            "libsurrogate.so",
+            "rejected.pt",
+            "report.html",
+        ):
             if run.path(name).exists():
                 console.print(f"  {run.path(name)}")
+    if rejected := exported.get("rejected"):
+        console.print(
+            f"[bold red]rejected for flow codes: {escape(rejected)}[/]. Train longer or reduce "
+            "less, or raise the limit, as export.accept=ignition:50%"
+        )
+        return 1
+    return 0

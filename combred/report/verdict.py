@@ -77,6 +77,9 @@ def alarms(folder: Folder) -> list[Note]:
             f"Run `python -m combred.pipeline stage={last} only=export`."
         )
         notes.append(Note(said, alarm=True))
+    if rejected := folder.export.get("rejected"):
+        said = f"**This network is rejected for flow codes:** {rejected} (export.accept)."
+        notes.append(Note(said, alarm=True))
     if folder.settings.get("profile") == "smoke":
         notes.append(Note("A run of the smoke profile tests the pipeline; do not use its network."))
     return notes

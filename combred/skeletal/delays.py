@@ -12,16 +12,13 @@ import numpy as np
 
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.stepper import Stepper
+from combred.experiments.ignition.criteria import first_stage, times_to
 from combred.native.solver.library import Integrator
 from combred.skeletal.cases import Gas, Ranges, named, states
 from combred.skeletal.skeleton import Skeleton
 
 TOLERANCE = 1e-3  # of the solver, whose delays are then within .02 %
 LATEST = 1.75  # delays of the detailed mechanism: one that has not ignited then has failed
-LONGEST = np.geomspace(1e-5, 10.0, 7)  # s: where a delay is looked for, one after another
-SAMPLES = 60  # steps of a delay in which stages are looked for
-STAGE, LULL = 20.0, 0.3  # K, of a first stage; dT/dt after it, a share of that in it
 
 
 class Delays:
@@ -44,14 +41,13 @@ class Delays:
         detailed = chemistry(np.ones(n_reactions))
         T, p, Y = states(mechanism, of, gases)
         burnt, _ = equilibrium(mechanism.solution(transport=False), T, p, Y)
-        half, delay = 0.5 * (T + burnt), np.full(len(T), np.inf)
-        for longest in LONGEST:
-            late = np.flatnonzero(~np.isfinite(delay) & np.isfinite(half))
-            begin = T[late], p[late], Y[late]
-            delay[late] = detailed.time_to(*begin, half[late], longest, TOLERANCE)
+        half = 0.5 * (T + burnt)
+        delay = times_to(detailed, (T, p, Y), half, tolerance=TOLERANCE)
         kept = np.flatnonzero(np.isfinite(delay))
         self.T, self.p, self.Y, self.half, self.delay = (x[kept] for x in (T, p, Y, half, delay))
-        self.stage = first_stage(detailed, (self.T, self.p, self.Y), self.half, self.delay)
+        self.stage = first_stage(
+            detailed, (self.T, self.p, self.Y), self.half, self.delay, TOLERANCE
+        )
         self.two = np.flatnonzero(np.isfinite(self.stage))
         self.delay, self.first = self._times(detailed)
         words = [named(gases[i]) for i in kept]
@@ -71,29 +67,3 @@ class Delays:
         ignites after more than `LATEST` delays of the detailed mechanism, or not at all."""
         delay, first = self._times(self.chemistry(skeleton.multipliers))
         return np.concatenate([delay / self.delay, first / self.first]) - 1.0
-
-
-def first_stage(
-    solver: Stepper,
-    begin: tuple[np.ndarray, np.ndarray, np.ndarray],
-    half: np.ndarray,
-    delay: np.ndarray,
-) -> np.ndarray:
-    """The T (n,) [K] of a first stage: where dT/dt is largest before a lull, in which it is below
-    `LULL` of that; NaN where T rises by less than `STAGE` before it, or there is no lull."""
-    T, p, Y = begin
-    dt, found = delay / SAMPLES, np.full(len(T), np.nan)
-    marched, state = [T], (T, Y)
-    for _ in range(SAMPLES):
-        after = solver.attempt(state[0], p, state[1], dt, TOLERANCE)
-        state = after.T, after.Y
-        marched.append(after.T)
-    rows = np.array(marched)
-    for i in range(len(T)):
-        path = rows[: int((rows[:, i] < half[i]).sum()) + 1, i]
-        rise = np.diff(path)
-        lull = (rise < LULL * np.maximum.accumulate(rise)) & (path[:-1] > T[i] + STAGE)
-        if lull[:-1].any():
-            k = int(np.argmax(rise[: int(np.argmax(lull))]))
-            found[i] = 0.5 * (path[k] + path[k + 1])
-    return found

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import (
+    flow_step,
     flows,
     models,
     precision,
@@ -27,7 +28,7 @@ from . import (
     steps,
 )
 
-OF = flows, models, precision, readme, reduction, settings, skeletal, solver, steps
+OF = flow_step, flows, models, precision, readme, reduction, settings, skeletal, solver, steps
 TABLES: dict[str, Callable[[], str]] = {
     name: results.marked(make) for page in OF for name, make in page.TABLES.items()
 }

@@ -1,13 +1,8 @@
 """Tables of error against time and weights (accuracy.md, numerics.md)."""
 
-from pathlib import Path
-
-import combred
-
 from .markdown import both, code, number, percent, seconds, short, table, us
 from .results import by_model, in_order, read, source
 
-FIGURE = Path(__file__).parents[1] / "work-precision.png"  # of benchmarks/work_precision.py
 SHOWN = 0.1, 0.01, 1e-3  # tolerances of surrogates in the table
 SOLVERS = (
     "combred.solver", "CVODE", "CVODE, generated rates", "CVODE, exact Jacobian",
@@ -37,34 +32,6 @@ def precision_table() -> str:
     return text + source("work_precision.json", "work_precision --states FILE")
 
 
-# The tolerance of each solver in the table of the cost of ignitions; of surrogates the default.
-CHOSEN_TOLERANCES = {
-    "combred.solver": 0.01, "Rosenbrock34": 0.1, "seulex": 0.01, "CVODE, exact Jacobian": 1e-4,
-    "CVODE": 1e-4,
-}  # fmt: skip
-
-
-def ignition_work_table() -> str:
-    """Time of a state and step and mean error of the delay, of ignition_work.json: a row for each
-    solver at one tolerance, a column for each dt."""
-    by_dt = read("ignition_work.json", "dt")
-    tolerances = dict(CHOSEN_TOLERANCES)
-    for name in in_order(next(iter(by_dt.values()))):
-        tolerances[name] = combred.Surrogate.TOLERANCE
-
-    def cell(of: dict, name: str, tolerance: float) -> str:
-        (row,) = (row for row in of[name] if row["tolerance"] == tolerance)
-        return f"{1e6 * row['seconds']:.1f} us, {percent(row['mean'], digits=3)}"
-
-    columns = {
-        "time of a state and step, error of the delay": lambda name, _: (
-            name if name in CHOSEN_TOLERANCES else code(name)
-        ),
-        "tolerance": lambda _, tolerance: short(tolerance),
-    } | {f"dt = {seconds(dt)}": lambda *row, of=of: cell(of, *row) for dt, of in by_dt.items()}
-    return table(columns, tolerances.items()) + source("ignition_work.json", "ignition_work")
-
-
 def orders_table() -> str:
     """Measured orders of convergence, of work_precision.json."""
     heads = {"as trained": "trained", "random last layer": "random", "last layer of zeros": "zero"}
@@ -72,15 +39,6 @@ def orders_table() -> str:
         head: lambda name, orders, key=key: number(orders[key], 2) for head, key in heads.items()
     }
     return table(columns, by_model("work_precision.json", "orders").items())
-
-
-def precision_figure() -> str:
-    """The figure of error against time, of work_precision.json."""
-    read("work_precision.json")  # and so it is marked where that is stale
-    told = (
-        "Error of T against time per state: the solver in lanes, other solvers, and the surrogates"
-    )
-    return f"![{told}]({FIGURE.name})\n"
 
 
 FORMS = {"quasi_steady": "corrects QSS steps", "state": "sees the state alone"}
@@ -108,8 +66,6 @@ def weights_table() -> str:
 
 TABLES = {
     "precision": precision_table,
-    "ignition-work": ignition_work_table,
-    "precision-figure": precision_figure,
     "orders": orders_table,
     "weights": weights_table,
 }

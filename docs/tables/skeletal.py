@@ -32,5 +32,27 @@ def skeletal_path_table() -> str:
     return table(columns, rows) + source("skeletal.json", "skeletal")
 
 
+def peers_table() -> str:
+    """Skeletons of other methods, of skeleton_peers.json, beside that of combred."""
+    own = read("skeletal.json")["GRI-3.0"]
+    rows = {"**combred reduce**": own | {"judges": "delays, extinction, flames"}}
+    rows |= read("skeleton_peers.json", "rows")
+    columns = {
+        "method": lambda name, row: name,
+        "judges": lambda name, row: row["judges"],
+        "species": lambda name, row: row["species"],
+        "delay / extinction / flame": lambda name, row: percent(
+            *(row["held_out"].get(judge) for judge in JUDGES)
+        ),
+        "minutes": lambda name, row: number(row["seconds"] / 60, 1),
+    }
+    told = source("skeleton_peers.json", "skeleton_peers")
+    return table(columns, rows.items(), left=2) + told
+
+
 JUDGES = "ignition delay", "extinction", "flame"
-TABLES = {"skeletal": skeletal_table, "skeletal-path": skeletal_path_table}
+TABLES = {
+    "skeletal": skeletal_table,
+    "skeletal-path": skeletal_path_table,
+    "skeletal-peers": peers_table,
+}

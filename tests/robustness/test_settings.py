@@ -38,7 +38,7 @@ def test_hostile_values_of_every_setting(tmp_path, monkeypatch, profile):
     (tmp_path / "folder.yaml").mkdir()
     (tmp_path / "binary.yaml").write_bytes(bytes(range(256)))
     rng, refused, accepted = random.Random(len(profile)), 0, []
-    monkeypatch.setattr(command, "execute", lambda run, only="": accepted.append(run.settings))
+    monkeypatch.setattr(command, "execute", lambda run: accepted.append(run.settings) or 0)
     for key in keys():
         for value in rng.sample(HOSTILE, DRAWN):
             accepted.clear()
@@ -84,14 +84,3 @@ def in_range(section: Any) -> bool:
         if item.type is str and (os.linesep in value or not value.isprintable()):
             return False
     return True
-
-
-def test_a_value_out_of_range_would_be_seen():
-    with pytest.raises(AssertionError):
-        is_refused("seed", Answer(2, "error: no\n"), [])  # it does not name the key
-    with pytest.raises(AssertionError):
-        is_refused("seed", Answer(0, ""), [])  # nothing was accepted
-    far = Settings()
-    object.__setattr__(far.training, "steps", -1)
-    with pytest.raises(AssertionError):
-        is_refused("training.steps", Answer(0, ""), [far])

@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 from combred.chemistry.reactor import Reactor
-from combred.chemistry.stepper import Solution, Stepper
 from combred.experiments.ignition.delay import time_to as cvode_time_to
 from combred.skeletal.cases import Ranges, held_out, judged
-from combred.skeletal.delays import Delays, first_stage
+from combred.skeletal.delays import Delays
 from combred.skeletal.extinction import Branch, Extinctions
 from combred.skeletal.flames import HELD_OUT, JUDGED, Flame, detailed_flame
 from combred.skeletal.phases import phase_of
@@ -45,39 +44,6 @@ def test_delays_are_cvode_s(quick_factors, h2o2, without_peroxide):
     found = judge.errors(skeleton)
     assert np.allclose(found, exact() / judge.delay - 1.0, atol=1e-3)
     assert np.isinf(judge.errors(skeleton.without_reactions(slower))).all()
-
-
-class Prescribed(Stepper):
-    """T as a function of a clock, which Y holds."""
-
-    def __init__(self, T_of):
-        self.T_of = T_of
-
-    def attempt(self, T, p, Y, dt, tolerance=None, max_steps=0):
-        later = Y + np.reshape(dt, (-1, 1))
-        return Solution(self.T_of(later[:, 0]), p, later, np.zeros(len(T)), np.ones(len(T)))
-
-
-def two_stages(t):
-    return (
-        800.0
-        + 150.0 / (1.0 + np.exp(-(t - 0.4) * 60.0))
-        + 1500.0 / (1.0 + np.exp(-(t - 0.9) * 90.0))
-    )
-
-
-def one_stage(t):
-    return 800.0 + 1500.0 / (1.0 + np.exp(-(t - 0.9) * 15.0))
-
-
-def test_the_first_of_two_stages_is_found():
-    begin = np.array([800.0]), np.array([ATM]), np.zeros((1, 1))
-    for T_of, expected in ((two_stages, 0.4), (one_stage, None)):
-        stage = first_stage(Prescribed(T_of), begin, np.array([1600.0]), np.array([0.9]))
-        assert np.isnan(stage[0]) == (expected is None)
-        if expected:
-            true = np.linspace(0.0, 0.9, 90_001)
-            assert true[np.argmax(T_of(true) > stage[0])] == pytest.approx(expected, abs=0.02)
 
 
 def test_a_reactor_goes_out_below_its_residence_time_at_extinction(

@@ -8,6 +8,7 @@ import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 PRECISE = 1e-6  # tolerance of labels and of references, in doubles
 
 
-def solver(mechanism: Mechanism | str, phase: str = "", volume: bool = False) -> "Solver":
+def solver(
+    mechanism: Mechanism | str | ct.Solution, phase: str = "", volume: bool = False
+) -> "Solver":
     """The solver of a mechanism, compiled at its first use and then kept in the cache.
 
     mechanism: a loaded one, or what `load_mechanism` takes, with `phase`; volume: at constant
@@ -125,3 +128,14 @@ class Solver(Integrator):
         from combred.native.solver.multipliers import MultipliedSolver
 
         return MultipliedSolver(self.mechanism, factors, self.tolerance, self.volume)
+
+    def __repr__(self) -> str:
+        kept = "volume" if self.volume else "pressure"
+        return (
+            f"<combred.solver of {self.mechanism.name}: {self.mechanism.n_species} species, at "
+            f"constant {kept}, tolerance {self.tolerance:g}>"
+        )
+
+    def __reduce__(self) -> tuple:
+        of = self.mechanism, self.tolerance, self.volume
+        return type(self), of, {"sources": self.sources}

@@ -2,7 +2,7 @@
 
 Takes the surrogate of the last stage, its card and `Data`; writes surrogate.pt, surrogate.json (the
 card), export.json and, if the network is not too large for C++, surrogate.cpp,
-combred.h and libsurrogate.so.
+combred.h and libsurrogate.so. A network whose errors exceed the limits is written as rejected.pt.
 """
 
 import math
@@ -12,6 +12,9 @@ import numpy as np
 import torch
 
 from combred import native
+from combred.config.reduction import CRITERIA
+from combred.experiments.ignition.experiment import Ignitions
+from combred.experiments.premixed.experiment import PremixedFlames
 from combred.files.records import write_record
 from combred.native import NativeSurrogate
 from combred.pipeline.console import console
@@ -21,20 +24,44 @@ from combred.surrogates.library.generator import MOST_WEIGHTS, is_compiled
 from combred.surrogates.model.surrogate import Surrogate
 
 CHECKED = 512  # held-out states on which the exported file has to agree with the surrogate
+ACCEPTED = "surrogate.pt", "surrogate.json", "surrogate.cpp", native.LIBRARY, "combred.h"
+REJECTED = "rejected.pt", "rejected.json"
+
+
+def exceeded(measured: dict, limits: dict[str, float]) -> str:
+    """The errors of a stage of validation.json that exceed their limits, in words; "" where none
+    does. Flames count where there are any."""
+    said = []
+    for kind, limit in limits.items():
+        flame = kind in PremixedFlames.limits
+        error, which = (PremixedFlames.limits if flame else Ignitions.limits)[kind]
+        if found := measured.get("flame") if flame else measured:
+            value = found[error][which]
+            if value is None or not value <= limit:  # None: infinite, in JSON
+                amount = "infinite" if value is None else f"{value:.1%}"
+                said.append(f"the {CRITERIA[kind]} is {amount}, above {limit:.3g}")
+    return "; ".join(said)
 
 
 def export(folder: Path, surrogate: Surrogate, card: dict, data: Data) -> None:
-    """Write a surrogate with its card for a CFD code."""
-    path, check = folder / "surrogate.pt", data.table.draw(data.held_out, CHECKED, data.seed)
+    """Write a surrogate with its card for a CFD code. A card with accuracy.rejected is that of a
+    network for no flow code: only rejected.pt is written, and files of a network before go."""
+    rejected = card["accuracy"].get("rejected", "")
+    for name in ACCEPTED if rejected else REJECTED:
+        (folder / name).unlink(missing_ok=True)
+    path = folder / (REJECTED if rejected else ACCEPTED)[0]
+    check = data.table.draw(data.held_out, CHECKED, data.seed)
     numbers = export_torchscript(path, surrogate, card, check.state())
     network = {"widths": surrogate.network.widths, "weights": surrogate.network.n_weights}
-    network["all_ignite"] = card["accuracy"]["all_ignite"]
+    network |= {"all_ignite": card["accuracy"]["all_ignite"], "rejected": rejected}
     stage = card["training"]["stage"]
     write_record(folder / "export.json", {"stage": stage, **network, **numbers})
     console.print(
         f"export: {path}, {numbers['bytes'] / 1e6:.2f} MB, agrees with "
         f"the eager model within {numbers['largest_difference']:.1e}"
     )
+    if rejected:
+        return
     title = f"stage {stage} of the run {folder.name}"
     console.print(f"export: {export_native(folder, surrogate, card, title, check.state())}")
 

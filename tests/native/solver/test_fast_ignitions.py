@@ -23,9 +23,9 @@ FUELS = {
     ),
     "drm19.yaml": ("H2:0.8, CH4:0.2", (1000.0, 1.0, 0.5), (1150.0, 1.0, 1.0), (1250.0, 20.0, 0.5)),
 }
-# Largest relative errors: promised in docs/solver.md. Seen in random cases: .052, .0072 and .0006;
+# Largest relative errors: promised in docs/solver.md. Seen in random cases: .027, .005 and .0005;
 # without the bound on growing species .23, .1 and .015.
-LIMITS = {0.1: 0.06, 0.01: 0.008, 0.001: 0.001}
+LIMITS = {0.1: 0.03, 0.01: 0.007, 0.001: 0.001}
 STEPS = np.array([1.5, 5.0, 8.0, 12.0, 17.0, 23.0, 31.0])  # of a delay
 
 

@@ -14,6 +14,7 @@ constexpr double OF_SMALL = 100.0, FLOOR_SMALL = 1e-7;
 // no Y changes by QUIET_Y: radicals before an ignition. Where lambda h is near 1, a Rosenbrock step
 // amplifies their growth too much, and the errors of some 20 steps, all of one sign, shift the delay.
 constexpr double GROWING = 1.6, QUIET_Y = 1e-6, OF_GROWING = 5.0, FLOOR_GROWING = 3e-10;
+constexpr double LOOSE = 16.0;  // times the tolerance: the share by which this bound is stricter
 // A state takes f dt alone where that is below this part of each Y, or below LEAST_Y, and T changes
 // by less than this part of a K. Relative to each Y: radicals that grow from nothing must do so
 // exactly, or an ignition is late.
@@ -63,6 +64,7 @@ INLINE Vector<R> error_of(Solver<R, Method> &s, double tolerance) {
   const V scale_T =
       R(tolerance) * (absolute(change_T) + R(FLOOR_T) * root) + R(ROUNDING<R>) * s.T;
   const V by_change = at_least(V(R(-NEGATIVE_Y) * negative), error_Y) * reciprocal(scale_Y);
+  by_growing = by_growing * R(1.0 + LOOSE * tolerance);
   by_own = at_least(select(change_Y < all_of<R>(QUIET_Y), by_growing, none), by_own);
   V error = at_least(V(error_T * reciprocal(scale_T)), by_change);
   error = at_least(V(by_own * R(1 / tolerance)), error);

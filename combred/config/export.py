@@ -1,0 +1,25 @@
+"""Settings of the export."""
+
+from dataclasses import dataclass
+
+from combred.config.fields import setting
+from combred.config.reduction import CRITERIA, parse_criteria
+
+
+@dataclass(frozen=True)
+class ExportSettings:
+    """Which networks are exported for flow codes."""
+
+    accept: str = setting(
+        "ignition:10%,flame:10%",
+        "largest errors of the validation with which a network is exported; with larger ones the "
+        f"command writes rejected.pt alone, and fails; of {', '.join(CRITERIA)}",
+    )
+
+    def __post_init__(self):
+        parse_criteria(self.accept, "export.accept")
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The largest accepted error of each kind, a share."""
+        return parse_criteria(self.accept, "export.accept")

@@ -1,0 +1,120 @@
+"""Ignition delays by the usual criteria, against CVODE's."""
+
+import cantera as ct
+import numpy as np
+import pytest
+
+import combred
+from combred.chemistry.stepper import Solution, Stepper
+from combred.experiments.ignition.criteria import first_stage
+
+CRITERIA = ("max dT/dt", "peak OH", "half rise", 400.0)
+
+
+@pytest.fixture(scope="module")
+def mixtures(h2o2):
+    """A slow, a strong and a fast ignition of hydrogen."""
+    T, p = np.array([1000.0, 1200.0, 1500.0]), ct.one_atm * np.array([1.0, 10.0, 0.5])
+    return T, p, h2o2.mixture("H2:1", "O2:1, N2:3.76", [0.5, 1.0, 1.5])
+
+
+def vertex(x: np.ndarray, y: np.ndarray) -> float:
+    """Where the parabola through the largest y and its neighbours is largest."""
+    near = slice(int(y.argmax()) - 1, int(y.argmax()) + 2)
+    middle, width = x[near].mean(), np.ptp(x[near])
+    a, b, _ = np.polyfit((x[near] - middle) / width, y[near] / y.max() - 1.0, 2)
+    return middle - 0.5 * width * b / a
+
+
+def cvode_s(gas: ct.Solution, volume: bool) -> list[float]:
+    """The delays of the state of `gas`, by `CRITERIA`, from CVODE's own steps."""
+    reactor = (ct.IdealGasReactor if volume else ct.IdealGasConstPressureReactor)(gas, clone=False)
+    net, start = ct.ReactorNet([reactor]), gas.T
+    net.rtol, net.atol, net.max_time_step = 1e-10, 1e-18, 2e-7
+    rows, end = [(0.0, start, 0.0)], np.inf
+    while rows[-1][0] < end:
+        net.step()
+        rows.append((net.time, gas.T, gas["OH"].Y[0]))
+        if gas.T > start + 400.0 and end == np.inf:
+            end = 5.0 * net.time
+    t, T, OH = np.array(rows).T
+    gas.equilibrate("UV" if volume else "HP")
+    steepest = vertex(0.5 * (t[1:] + t[:-1]), np.diff(T) / np.diff(t))
+    passed = np.interp([0.5 * (start + gas.T), start + 400.0], T[: T.argmax()], t[: T.argmax()])
+    return [steepest, vertex(t, OH), *passed]
+
+
+@pytest.mark.parametrize("volume", [False, True])
+def test_delays_are_cvode_s(solver_of, h2o2, mixtures, volume):
+    """Within .1 % at the default tolerance (seen: .03 %)."""
+    solver, gas = solver_of(h2o2, volume), h2o2.solution()
+    exact = []
+    for state in zip(*mixtures, strict=True):
+        gas.TPY = state
+        exact.append(cvode_s(gas, volume))
+    found = [combred.ignition_delay(solver, *mixtures, criterion) for criterion in CRITERIA]
+    assert np.allclose(np.transpose(found), exact, rtol=1e-3, atol=0.0)
+
+
+def test_many_mixtures_on_threads(solver_of, h2o2, mixtures):
+    """A mixture has the delay that it has alone; of Cantera's arrays, too; factors count."""
+    solver, many = solver_of(h2o2), [np.repeat(x, 100, axis=0) for x in mixtures]
+    alone = combred.ignition_delay(solver, *mixtures)
+    found = combred.ignition_delay(solver, *many, threads=2)
+    assert np.allclose(found.reshape(3, 100), alone[:, None], rtol=1e-9)
+    states = ct.SolutionArray(h2o2.solution(), (3, 1))
+    states.TPY = [x.reshape(3, 1, *x.shape[1:]) for x in mixtures]
+    assert np.array_equal(combred.cantera.ignition_delay(solver, states)[:, 0], alone)
+
+
+def test_what_does_not_ignite_or_has_no_peak_is_infinite(solver_of, h2o2, mixtures):
+    solver, (T, p, Y) = solver_of(h2o2), mixtures
+    for criterion in (*CRITERIA, "first stage"):
+        assert np.isinf(
+            combred.ignition_delay(solver, 0.3 * T, p, Y, criterion, longest=1e-3)
+        ).all()
+    for criterion in ("peak N2", "first stage"):
+        assert np.isinf(combred.ignition_delay(solver, T, p, Y, criterion)).all()
+    delay = combred.ignition_delay(solver, T, p, Y, 400.0)
+    assert np.isinf(
+        combred.ignition_delay(solver, T, p, Y, 400.0, longest=0.99 * delay.min())
+    ).all()
+
+
+@pytest.mark.parametrize("criterion", ["peak CH4", "dT/dt", 0.0, -1.0, True])
+def test_another_criterion_is_refused(solver_of, h2o2, mixtures, criterion):
+    with pytest.raises(ValueError, match=r"criterion="):
+        combred.ignition_delay(solver_of(h2o2), *mixtures, criterion)
+
+
+class Prescribed(Stepper):
+    """T as a function of a clock, which Y holds."""
+
+    def __init__(self, T_of):
+        self.T_of = T_of
+
+    def attempt(self, T, p, Y, dt, tolerance=None, max_steps=0):
+        later = Y + np.reshape(dt, (-1, 1))
+        return Solution(self.T_of(later[:, 0]), p, later, np.zeros(len(T)), np.ones(len(T)))
+
+
+def two_stages(t):
+    return (
+        800.0
+        + 150.0 / (1.0 + np.exp(-(t - 0.4) * 60.0))
+        + 1500.0 / (1.0 + np.exp(-(t - 0.9) * 90.0))
+    )
+
+
+def one_stage(t):
+    return 800.0 + 1500.0 / (1.0 + np.exp(-(t - 0.9) * 15.0))
+
+
+def test_the_first_of_two_stages_is_found():
+    begin = np.array([800.0]), np.array([ct.one_atm]), np.zeros((1, 1))
+    for T_of, expected in ((two_stages, 0.4), (one_stage, None)):
+        stage = first_stage(Prescribed(T_of), begin, np.array([1600.0]), np.array([0.9]))
+        assert np.isnan(stage[0]) == (expected is None)
+        if expected:
+            true = np.linspace(0.0, 0.9, 90_001)
+            assert true[np.argmax(T_of(true) > stage[0])] == pytest.approx(expected, abs=0.02)

@@ -35,20 +35,27 @@ class Reduction:
     file: str
     fuel: str
     error: float = 0.01
+    phase: str = ""
     species: int = 0
     refit: float = 0.0
 
 
+ALZUETA = "example_data/ammonia-CO-H2-Alzueta-2023.yaml"
 REDUCTIONS = {
     "GRI-3.0": Reduction("gri30.yaml", "CH4:1"),
     "GRI-3.0, refitted": Reduction("gri30.yaml", "CH4:1", species=24, refit=1.3),
-    "n-dodecane": Reduction("nDodecane_Reitz.yaml", "c12h26:1", error=0.05),
+    "NH3/H2, Alzueta": Reduction(ALZUETA, "NH3:0.7, H2:0.3", phase="baseline"),
+    "NH3/H2, Alzueta, 5 %": Reduction(ALZUETA, "NH3:0.7, H2:0.3", 0.05, "baseline"),
+    "n-dodecane, 5 %": Reduction("nDodecane_Reitz.yaml", "c12h26:1", error=0.05),
 }
 
 
 def measure(of: Reduction) -> dict:
     """The numbers of a row."""
-    made, begun = stamp(__file__, of.file), time.perf_counter()
+    made, begun = (
+        stamp(__file__, f"{of.file}:{of.phase}" if of.phase else of.file),
+        time.perf_counter(),
+    )
     with tempfile.TemporaryDirectory() as scratch, patch.dict(os.environ, XDG_CACHE_HOME=scratch):
         folder = Path(scratch) / "reduced"
         record = combred.reduce_mechanism(**asdict(of), folder=folder)

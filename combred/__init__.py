@@ -20,6 +20,7 @@ _HOMES = {
     "CVODE": "chemistry.reactor:CVODE",
     "cantera": "cantera",
     "Mechanism": "chemistry.mechanism:Mechanism",
+    "Sources": "native.solver.sources:Sources",
     "Surrogate": "surrogates.model.surrogate:Surrogate",
     "export": "surrogates.files.export",
     "flame": "experiments.premixed.flame",

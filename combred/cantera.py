@@ -107,6 +107,8 @@ def at_constant_volume(solver: Advance) -> bool:
 def of_phase(solver: Advance, phase: ct.Solution) -> Advance:
     """The solver with the multipliers of a phase. Raises ValueError where the species, rates or
     polynomials of the phase are not those of the solver's mechanism."""
+    if getattr(solver, "sources", None):
+        raise ValueError("a solver with sources takes arrays: give solver.with_sources(None) here")
     known, names, own = species_of(solver), phase.species_names, "solver.mechanism.solution()"
     if known != names:
         raise ValueError(

@@ -1,6 +1,7 @@
 """The doors to Cantera: a `SolutionArray` in and out, and a reactor beside a `ReactorNet`."""
 
 import itertools
+import pickle
 
 import cantera as ct
 import numpy as np
@@ -182,3 +183,13 @@ def test_a_phase_is_left_as_it_was_and_rates_are_compared_at_each_call(tmp_path)
     gas.modify_reaction(2, own)
     gas.write_yaml(str(tmp_path / "written.yaml"))  # by Cantera, in other units
     combred.cantera.Reactor(ct.Solution(str(tmp_path / "written.yaml")), solver)
+
+
+def test_a_solver_is_pickled_and_says_what_it_is(solver):
+    other = pickle.loads(pickle.dumps(solver.with_sources(combred.Sources(heating=1e9))))
+    assert other.sources.heating == 1e9
+    other = other.with_sources(None)
+    states = (np.array([1400.0]), ct.one_atm, start().Y[None], 1e-5)
+    for one, two in zip(other.advance(*states), solver.advance(*states), strict=True):
+        assert np.array_equal(one, two)
+    assert "h2o2.yaml: 10 species, at constant" in repr(other) and other.volume == solver.volume

@@ -56,17 +56,6 @@ def largest(differences: np.ndarray) -> float:
     return float(np.fmax.reduce(differences, initial=np.nan))
 
 
-def largest_difference(
-    mechanism: Mechanism,
-    before: tuple[np.ndarray, np.ndarray, np.ndarray],
-    dt: float | np.ndarray,
-    after: tuple[np.ndarray, np.ndarray],
-) -> tuple[float, int]:
-    """The largest `difference_from_cvode`, and the number of states that CVODE could advance; as
-    `require_small`."""
-    return require_small(mechanism, difference_from_cvode(mechanism, before, dt, after))
-
-
 def require_small(mechanism: Mechanism, every: np.ndarray) -> tuple[float, int]:
     """The largest of the differences (n,) from CVODE, 0 without states, and the number of states
     that CVODE could advance. Raises ValueError where it exceeds `MOST`, or CVODE could advance

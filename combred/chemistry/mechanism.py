@@ -166,8 +166,9 @@ def _gas(mechanism: Mechanism) -> ct.Solution:
     return mechanism.solution(transport=False)
 
 
-def load_mechanism(file: str | Path, phase: str = "") -> Mechanism:
-    """Read a mechanism: one of combred's own (`drm19.yaml`), one of Cantera's, or a path.
+def load_mechanism(file: str | Path | ct.Solution, phase: str = "") -> Mechanism:
+    """Read a mechanism: one of combred's own (`drm19.yaml`), one of Cantera's, a path, or the file
+    of a Cantera phase whose rates are as there.
 
     phase: the name of a phase of the file; without it the first that is an ideal gas that reacts.
     A file that has not changed is read once. Raises FileNotFoundError if there is no such file,
@@ -175,10 +176,23 @@ def load_mechanism(file: str | Path, phase: str = "") -> Mechanism:
     heat capacities (the surrogate and the solvers evaluate these themselves), and as
     `combred.chemistry.mechanism_file.read`.
     """
-    if isinstance(file, ct.Solution):  # whose rates may have been changed
-        raise ValueError(f"give the file of a mechanism, as {file.source!r}, not a Cantera phase")
+    if isinstance(file, ct.Solution):
+        return _of_solution(file)
     path = find(str(file))
     return _of_text(read(path), str(file), path.name, phase, path.parent)
+
+
+def _of_solution(gas: ct.Solution) -> Mechanism:
+    """The mechanism of the file of a phase. Raises ValueError where that is not the phase."""
+    found = load_mechanism(gas.source, gas.name) if Path(gas.source).suffix else None
+    multiplied = any(gas.multiplier(i) != 1.0 for i in range(gas.n_reactions))
+    if found is None or multiplied or content_hash(gas) != found.sha256:
+        raise ValueError(
+            f"the phase {gas.name} is not that of its file, {gas.source}: write it with "
+            "gas.write_yaml('FILE.yaml'), and give that file; for multipliers of rates take "
+            "solver.with_multipliers"
+        )
+    return found
 
 
 def mechanism_of_text(text: str, name: str, phase: str) -> Mechanism:

@@ -25,7 +25,7 @@ from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
 
 UNITS = {
-    **{"t": "s", "x": "m", "T": "K", "T_deviation": "K", "particles_T": "K", "speeds": "m/s"},
+    **{"t": "s", "x": "m", "T": "K", "particles_T": "K", "speeds": "m/s"},
     **{"fronts": "kg/m^2", "Y": "1", "particles_Y": "1", "unburnt": "1"},
 }
 

@@ -125,10 +125,10 @@ def load_tensors(path: Path) -> dict:
 
 
 def digest_of_tensors(tensors: dict[str, torch.Tensor], what: str = "") -> str:
-    """A short hash of named tensors (names, shapes, dtypes, values), and of a text."""
-    sha = hashlib.sha256(what.encode())
+    """SHA-256 of a text, and of the names, types, shapes and values of tensors."""
+    found = hashlib.sha256(what.encode())
     for name, tensor in sorted(tensors.items()):
-        sha.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        found.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
         flat = tensor.detach().cpu().contiguous().flatten()
-        sha.update(flat.view(torch.uint8).numpy().tobytes())
-    return sha.hexdigest()[:16]
+        found.update(flat.view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()

@@ -9,7 +9,7 @@ from typing import Any
 
 from combred.native.damage import defines, require_whole
 
-INTERFACE = 7  # COMBRED_INTERFACE of source/combred.h
+INTERFACE = 8  # COMBRED_INTERFACE of source/combred.h
 # COMBRED_DT, COMBRED_OPTIONS, COMBRED_NOT_ADVANCED
 DT_STATUS, OPTIONS_STATUS, NOT_ADVANCED = 3, 4, 6
 POINTER, SIZE = ctypes.c_void_p, ctypes.c_size_t
@@ -17,6 +17,7 @@ TEXTS = "status_text", "species_name", "mechanism_sha256", "digest", "card", "le
 WORKSPACE = [POINTER, SIZE]
 COMPUTING = {  # the functions that each level has, and their arguments
     "advance": [SIZE, POINTER, POINTER, SIZE, POINTER, POINTER, *WORKSPACE],
+    "advance_with_sources": [SIZE, POINTER, POINTER, SIZE, *[POINTER] * 3, *WORKSPACE],
     "time_to": [SIZE, POINTER, POINTER, SIZE, *[POINTER] * 4, *WORKSPACE],
     "rates": [SIZE, POINTER, POINTER, POINTER, *WORKSPACE],
     "jacobian": [POINTER, ctypes.c_int, POINTER, *WORKSPACE],

@@ -75,10 +75,10 @@ class Library:
     def __init__(self, path: Path, level: str = ""):
         self.path = Path(path)
         self._own = threading.local()
-        self._calls = calls = open_library(self.path)
+        self.calls = calls = open_library(self.path)
         (
-            self._advance, self._time_to, self._rates, self._jacobian, self._time_scale,
-            self._workspace_size,
+            self._advance, self._advance_with, self._time_to, self._rates, self._jacobian,
+            self._time_scale, self._workspace_size,
         ) = of_level(calls, self.path, level)  # fmt: skip
         n_species = calls.combred_n_species()
         self.n: int = 2 + n_species
@@ -92,13 +92,13 @@ class Library:
         """What one of combred_dt_range, _range (of a column) and _phi_range tells."""
         low, high = ctypes.c_double(), ctypes.c_double()
         columns = map(SIZE, column)
-        getattr(self._calls, f"combred_{function}")(*columns, ctypes.byref(low), ctypes.byref(high))
+        getattr(self.calls, f"combred_{function}")(*columns, ctypes.byref(low), ctypes.byref(high))
         return low.value, high.value
 
     def multiply(self, factors: np.ndarray) -> None:
         """Set the factors (n_reactions,) of the rate constants for the calls of this thread, of a
         library that was generated with them."""
-        self._calls.combred_multiply(ctypes.c_void_p(factors.ctypes.data))
+        self.calls.combred_multiply(ctypes.c_void_p(factors.ctypes.data))
 
     def integrate_in_place(
         self,
@@ -107,15 +107,15 @@ class Library:
         tolerance: float,
         max_steps: int = 0,
         volume: bool = False,
-        until: tuple[Rows, Rows] | None = None,
+        more: tuple[Rows, Rows] | Rows | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Advance contiguous states (n, 2 + n_species), [T, p, Y], in place, by dt [s], a float or
         (n,): the error ratio of each (n,), and the number of steps tried (n,), int64.
 
-        until: T (n,) [K], and room for times (n,) [s]: a state ends after the step in which it
-        passes this T, and its time is when it does, or infinite. Raises ValueError for other
-        shapes, for a dt or a tolerance that is not positive and finite, and for a negative
-        max_steps."""
+        more: sources, contiguous rows (n, 2 + n_species) as combred.h has them; or a pair, T (n,)
+        [K] and room for times (n,) [s]: a state ends after the step in which it passes this T, and
+        its time is when it does, or infinite. Raises ValueError for other shapes, for a dt or a
+        tolerance that is not positive and finite, and for a negative max_steps."""
         require_columns(states.shape, self.n)
         if states.dtype != np.float64 or not states.flags.c_contiguous:
             raise ValueError("states are contiguous rows of float64: give numpy.array(x, float)")
@@ -125,7 +125,11 @@ class Library:
         steps = steps_of(dt, n)
         error, tried = np.empty(n), np.empty(n, dtype=np.int64)
         options = Options(require_tolerance(tolerance), max_steps, int(volume))
-        workspace, function = self._workspace(), self._time_to if until else self._advance
+        arrays = more if isinstance(more, tuple) else () if more is None else (more,)
+        if len(arrays) == 1:
+            require_columns(arrays[0].shape, self.n)
+        function = (self._advance, self._advance_with, self._time_to)[len(arrays)]
+        workspace = self._workspace()
         if n > FIRST_ROWS:
             like = options.tolerance, volume, float(np.log10(steps.max())) // 1.0
             pace = self._own.paces.setdefault(like, [])
@@ -136,7 +140,7 @@ class Library:
                 report = Report(errors + 8 * first, counts + 8 * first, 0)
                 status = function(
                     size, rows + 8 * self.n * first, dts + 8 * first, 1,
-                    *(x.ctypes.data + 8 * first for x in until or ()), ctypes.byref(options),
+                    *(x.ctypes.data + x.strides[0] * first for x in arrays), ctypes.byref(options),
                     ctypes.byref(report), *workspace,
                 )  # fmt: skip
                 if status != NOT_ADVANCED:
@@ -194,7 +198,7 @@ class Library:
     def _check(self, status: int) -> None:
         if status == 0:
             return
-        text = self._calls.combred_status_text(status).decode()
+        text = self.calls.combred_status_text(status).decode()
         if status in (DT_STATUS, OPTIONS_STATUS):
             raise ValueError(text)
         raise RuntimeError(f"{self.path}: {text}")

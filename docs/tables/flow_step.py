@@ -5,8 +5,8 @@ from .results import read, source
 
 # Of README.md, each with what it is.
 SHOWN = {
-    "drm19-full": "network of Chen & Xu 2024",
-    "drm19-38k": "network condensed from a smaller one",
+    "drm19-full": "`drm19-full`, a network of the size of Chen & Xu 2024",
+    "drm19-38k": "`drm19-38k`, a reduced network",
     "DRM19, 0.001": "DRM19 by the generated solver",
     "Rosenbrock34, 0.01": "DRM19 by Rosenbrock34, compiled, exact Jacobian",
     "CVODE, exact Jacobian, 1e-06": "DRM19 by CVODE, compiled, exact Jacobian",

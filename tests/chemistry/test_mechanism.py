@@ -228,3 +228,19 @@ def test_chemistry_needs_no_transport_data(tmp_path):
     assert known.solution(transport=False).transport_model == "none"
     assert lacking(mechanism.solution()) == "no transport data of H2O2"
     assert lacking(known.solution()) == ""
+
+
+def test_a_phase_of_cantera_is_the_mechanism_of_its_file():
+    """Unless a rate was changed in it, or it has no file."""
+    gas = ct.Solution("h2o2.yaml")
+    assert load_mechanism(gas) is load_mechanism("h2o2.yaml", "ohmech")
+    gas.set_multiplier(2.0, 3)
+    with pytest.raises(ValueError, match=r"ohmech is not that of its file, h2o2.yaml"):
+        load_mechanism(gas)
+    gas.set_multiplier(1.0, 3)
+    equation = gas.reaction(2).equation
+    gas.modify_reaction(2, ct.Reaction(equation=equation, rate={"A": 1e5, "b": 2.0, "Ea": 1e7}))
+    with pytest.raises(ValueError, match="write it with gas.write_yaml"):
+        load_mechanism(gas)
+    with pytest.raises(ValueError, match="write it with gas.write_yaml"):
+        load_mechanism(ct.Solution(thermo="ideal-gas", species=gas.species()))

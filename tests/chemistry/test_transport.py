@@ -1,16 +1,10 @@
 """Transport properties against Cantera's: gases of an ignition, random mixtures, pure gases."""
 
-import cantera as ct
 import numpy as np
 import pytest
 
 from combred.chemistry.mechanism import load_mechanism
 from combred.chemistry.transport import MixtureTransport
-
-
-def mole_fractions(mechanism, Y):
-    X = Y / mechanism.molecular_weights
-    return X / X.sum(1, keepdims=True)
 
 
 def by_cantera(mechanism, T, p, X):
@@ -21,17 +15,6 @@ def by_cantera(mechanism, T, p, X):
         gas.TPX = T_i, p, X_i
         found.append((gas.thermal_conductivity, gas.mix_diff_coeffs))
     return np.array([c for c, _ in found]), np.array([D for _, D in found])
-
-
-def test_gases_of_an_ignition_have_cantera_s_transport(mechanism, path):
-    # From unburnt to burnt gas with all intermediates, at the temperatures of a flame.
-    T, X = np.linspace(300.0, 2900.0, len(path.T)), mole_fractions(mechanism, path.Y)
-    transport = MixtureTransport(mechanism)
-    for p in (ct.one_atm, 2e6):
-        conductivity, D = by_cantera(mechanism, T, p, X)
-        # The same polynomials and mixture rules: sums of some twenty terms in float64.
-        assert np.allclose(transport.conductivity(T, X), conductivity, rtol=1e-11, atol=0)
-        assert np.allclose(transport.diffusion(T, p, X), D, rtol=1e-11, atol=0)
 
 
 def test_random_mixtures_have_cantera_s_transport(mechanism):

@@ -1,7 +1,5 @@
 """Settings: key=value, profiles, and what is refused."""
 
-from dataclasses import FrozenInstanceError
-
 import pytest
 
 from combred.config.command import keys, resolve
@@ -15,17 +13,6 @@ def test_values_take_the_type_of_their_field():
     s = resolve(["stage=1", "training.lr=1e-3", "sampling.T0=[1200,1500]", "run=lean"])
     assert (s.stage, s.training.lr, s.run_name) == (1, 1e-3, "lean")
     assert s.sampling.T0 == [1200.0, 1500.0]
-
-
-def test_settings_cannot_be_changed_once_made():
-    with pytest.raises(FrozenInstanceError):
-        resolve(["stage=1"]).stage = 2
-
-
-def test_the_settings_alone_are_the_default_profile():
-    assert resolve([]) == Settings()
-    assert resolve(["stage=3"]).reduction.parameters == [0.115, 0.033, 0.012]
-    assert PROFILES["default"] == {}
 
 
 @pytest.mark.parametrize("both", [["stage=2", "stage=1"], ["stage=2", "stage=2"]])
@@ -55,31 +42,6 @@ def test_a_network_without_reaction_rates_has_one_time_step():
         resolve([alone[0], "sampling.dt=[1e-6,2e-6]"])
     with pytest.raises(ValueError, match=r"validation.dt=1e-06: .* takes its own dt alone"):
         resolve(alone[:2])
-
-
-def test_the_profiles_of_the_condensation_sample_premixed_gas_at_one_time_step():
-    for profile, sampler in (
-        ("default", "flow"), ("paper", "premixed"), ("condensed", "premixed"), ("smoke", "premixed")
-    ):  # fmt: skip
-        s = resolve([f"profile={profile}"])
-        assert s.sampling.sampler == sampler and s.network.kinetics == (sampler == "flow")
-        assert s.sampling.dt == ([1e-8, 1e-5] if s.network.kinetics else [s.validation.dt] * 2)
-
-
-def test_the_condensed_profile_is_what_its_measurements_were_made_with():
-    s = resolve(["profile=condensed", "stage=3"])
-    assert (s.sampling.states, s.sampling.ignitions) == (300_000, 600)
-    assert s.sampling.p == pytest.approx([0.9 * 101325, 1.1 * 101325])
-    assert s.sampling.phi == [0.4, 1.8]
-    assert s.network.hidden == [800, 200, 200]
-    assert s.network.layer_scales == ["condense", "0.5", "0.5", "0.5"]
-    assert (s.training.steps, s.training.batch, s.training.batch_final) == (13_000, 512, 2048)
-    again = s.retraining_settings
-    assert (again.optimizer, again.steps) == ("adam", 5000)
-    assert (again.batch, again.batch_final) == (1024, 2048)
-    assert (s.training.batch_phases, again.batch_phases) == (3, 2)
-    table = [(stage.layer, stage.threshold) for stage in stage_table(s.reduction)]
-    assert table == [(1, 0.9), (1, 0.8), (1, 0.7)]
 
 
 @pytest.mark.parametrize("profile", ["default", "condensed", "smoke"])
@@ -194,11 +156,6 @@ def test_values_that_are_no_such_thing_are_refused_by_name(argument, message):
 )
 def test_a_text_stays_as_it_is_written(name):
     assert resolve([f"run={name}"]).run == name
-
-
-def test_numbers_are_decimal():
-    s = resolve(["training.steps=010", "training.batch=1_024", "sampling.p=[ 1e5, 2e5 ]"])
-    assert (s.training.steps, s.training.batch, s.sampling.p) == (10, 1024, [1e5, 2e5])
 
 
 def test_every_number_has_a_range_that_holds_its_default_and_stands_in_its_help():

@@ -1,4 +1,4 @@
-"""The documentation's parts that rot: links, generated tables, docstrings. CI runs the gallery."""
+"""The documentation's parts that rot: links and generated tables. CI runs the gallery."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import combred
 from benchmarks import kept
 from combred.config.command import keys, resolve
 from combred.config.profiles import PROFILES
-from docs import docstrings, tables
+from docs import tables
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -147,18 +147,3 @@ def test_numbers_of_other_code_are_named_below_the_tables_that_show_them(tmp_pat
     for part, said in (("models", f"\n**{tables.results.STALE}:** {told}.\n"), ("around", "")):
         make = tables.results.marked(lambda part=part: f"{tables.results.read('one.json', part)}\n")
         assert make().partition("\n")[2] == said and "digest" not in make()
-
-
-# -- docstrings ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("One `a*b`, |v| and x_.", "One \\ ``a*b``\\ , \\|v\\| and x\\_."),
-        ("It solves\n\n    a = b\n\nthen stops.", "It solves\n\n::\n\n    a = b\n\nthen stops."),
-        ("Two:\n\n- one\n  more\n- two", "Two:\n\n- one more\n\n- two"),
-    ],
-)
-def test_docstrings_become_restructured_text(text, expected):
-    assert "\n".join(docstrings.to_rst(text.split("\n"))).strip() == expected

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from torch import fx
 
 import combred.reduction
 from combred.reduction.automatic import AutomaticSettings
@@ -29,7 +28,7 @@ from examples.vision.networks import (
     WideResNet,
     initialize_condensing,
 )
-from examples.vision.training import FitSettings, accuracy, fit, learning_rate
+from examples.vision.training import FitSettings, accuracy, fit
 
 # -- networks ------------------------------------------------------------------------------------
 
@@ -77,31 +76,6 @@ def test_halving_the_convolutions_leaves_the_parameters_of_kim_table_2(dataset, 
     assert round(parameters / 1e6, 1) == left
     removed = 100 * (1 - parameters / count_parameters(network))
     assert removed == pytest.approx(share, abs=0.3)
-
-
-NARROW = {
-    "LeNet": lambda c, classes: LeNet(c * 256, classes, (30, 10)),
-    "VGG-16": lambda c, classes: VGG16(c, classes, 0.125),
-    "VGG-16 with hidden layer": lambda c, classes: VGG16(c, classes, 0.125, hidden=512),
-    "ResNet-8": lambda c, classes: ResNet(8, c, classes, 0.5),
-    "pre-activation": lambda c, classes: PreactivationResNet(11, c, classes, 0.5),
-    "WRN-10": lambda c, classes: WideResNet(10, 0.5, c, classes),
-    "MobileNetV2": lambda c, classes: MobileNetV2(c, classes, 0.125),
-}
-
-
-@pytest.mark.parametrize("name", NARROW)
-def test_narrow_networks_trace_and_answer(name):
-    for channels, classes, size in ((1, 7, 16), (3, 10, 16 if name == "LeNet" else 32)):
-        network = NARROW[name](channels, classes).eval()
-        images = torch.randn(2, channels, size, size)
-        logits = network(images)
-        assert logits.shape == (2, classes)
-        assert torch.equal(fx.symbolic_trace(network)(images), logits)
-        network.train()(images).sum().backward()
-        assert all(p.grad is not None for p in network.parameters())  # every weight is reached
-    shortcut, x = ResNet(8).stage2.block1.shortcut, torch.randn(1, 16, 6, 6)  # option A
-    assert torch.equal(shortcut(x)[:, :16], x[:, :, ::2, ::2]) and not shortcut(x)[:, 16:].any()
 
 
 def test_the_condensing_initialisation_has_the_scatter_of_equation_20():
@@ -159,20 +133,6 @@ def stripes() -> Images:
 SETTINGS = FitSettings(epochs=4, lr=0.05, batch=16, augment=True)
 
 
-class Killed(BaseException):
-    """Stands for the kill of a process."""
-
-
-def small(seed: int = 0) -> ResNet:
-    torch.manual_seed(seed)
-    return ResNet(8, 1, 2, 0.25)
-
-
-def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
-    pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
-    return all(torch.equal(a, b) for a, b in pairs)
-
-
 def test_training_learns_and_a_diverging_one_raises(stripes):
     torch.manual_seed(0)
     network = LeNet(64, 2, (16, 8))
@@ -183,59 +143,7 @@ def test_training_learns_and_a_diverging_one_raises(stripes):
         fit(LeNet(64, 2, (16, 8)), stripes, replace(SETTINGS, lr=1e30))
 
 
-def test_a_killed_training_resumes_to_the_same_weights(stripes, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
-    whole, begun, batches = small(), [], training.batches
-    losses = fit(whole, stripes, SETTINGS)
-
-    def kill(images, settings, epoch):
-        begun.append(epoch)
-        if begun == [0, 1, 2]:
-            raise Killed
-        return batches(images, settings, epoch)
-
-    monkeypatch.setattr(training, "batches", kill)
-    checkpoint = tmp_path / "small.checkpoint"
-    with pytest.raises(Killed):
-        fit(small(), stripes, SETTINGS, checkpoint)
-    resumed = small(seed=1)
-    assert fit(resumed, stripes, SETTINGS, checkpoint) == losses
-    assert begun == [0, 1, 2, 2, 3] and same(resumed, whole)
-    with pytest.raises(ValueError, match="other settings"):
-        fit(small(), stripes, replace(SETTINGS, lr=0.1), checkpoint)
-    checkpoint.write_bytes(b"half of a file")
-    with pytest.raises(ValueError, match="cannot be read"):
-        fit(small(), stripes, SETTINGS, checkpoint)
-
-
-def test_schedules():
-    step, cosine = FitSettings(200, milestones=(100, 150)), FitSettings(182)
-    rates = [learning_rate(step, e) for e in (0, 99, 100, 150)]
-    assert rates == pytest.approx([0.1, 0.1, 0.01, 1e-3])
-    assert [learning_rate(cosine, e) for e in (0, 91, 182)] == pytest.approx([0.1, 0.05, 0.0])
-    how = complexity.RECIPES["cifar100"]  # begins again twice
-    rates = [complexity.rate(how, 10, 10 * epoch) for epoch in (0, 105, 150)]
-    assert rates == pytest.approx([0.1, 0.1, 0.1])
-    assert complexity.rate(how, 10, 1049) < 1e-5
-    assert complexity.rate(complexity.RECIPES["cifar10"], 10, 910) == pytest.approx(0.05)
-    rates = [condensation.rate_at(age, 0.01) for age in (0, 100, 200, 399, 400, 1399, 1400, 2400)]
-    assert rates == pytest.approx([0.01, 0.005, 0.01, 0.0, 1e-3, 1e-3, 1e-4, 1e-3], abs=1e-6)
-
-
 # -- the scripts ---------------------------------------------------------------------------------
-
-
-SCRIPTS = (channel_similarity, complexity, condensation, neuron_merging)
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_every_script_explains_itself(script, capsys, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["script", "--help"])
-    with pytest.raises(SystemExit) as ended:
-        script.main()
-    printed = capsys.readouterr().out
-    assert not ended.value.code and script.__doc__.splitlines()[0] in printed
-    assert f"python -m {script.__name__}" in printed
 
 
 @pytest.fixture
@@ -316,10 +224,3 @@ def test_channel_similarity_runs(tiny, monkeypatch):
     (rows,) = tiny(channel_similarity, "channel-similarity")
     assert [row["others"] for row in rows] == ["removed", "merged"]
     assert rows[0]["MFLOP, pruned"] < rows[0]["MFLOP"]
-
-
-def test_the_weighted_reconstruction_error_leaves_out_responses_of_zero():
-    y = torch.tensor([[0.0, 2.0], [4.0, 0.0]])
-    again = torch.tensor([[1.0, 1.0], [3.0, 0.0]])
-    assert neuron_merging.weighted_reconstruction_error(y, again) == pytest.approx((0.5 + 0.25) / 2)
-    assert neuron_merging.weighted_reconstruction_error(torch.zeros(2, 2), again) == 0.0

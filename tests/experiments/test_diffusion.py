@@ -47,26 +47,6 @@ def test_elements_and_enthalpy_are_conserved(h2o2, tau):
     assert Y.min() > -1e-12
 
 
-def test_a_uniform_gas_stays_as_it_is(mechanism):
-    fuel = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}[mechanism.name]
-    Y = np.tile(mechanism.mixture(fuel, AIR, 0.7), (12, 1))
-    T, diffusion = np.full(12, 1234.0), Diffusion(mechanism, 3e5, 1e-6)
-    T_next, Y_next, _ = diffusion.step(T, Y, diffusion.enthalpy(T, Y), 1e-6)
-    assert np.allclose(T_next, T, rtol=1e-12) and np.allclose(Y_next, Y, rtol=0, atol=1e-14)
-
-
-def test_density_and_position(h2o2):
-    T, Y, diffusion = layer(h2o2, 40)
-    gas, rho = h2o2.solution(), []
-    for T_i, Y_i in zip(T, Y, strict=True):
-        gas.TPY = T_i, ct.one_atm, Y_i
-        rho.append(gas.density)
-    assert np.allclose(diffusion.density(T, Y), rho, rtol=1e-12)
-    x = diffusion.position(T, Y)
-    assert x[0] == pytest.approx(0.5 * MASS / 40 / rho[0])
-    assert np.diff(x)[5] == pytest.approx(0.5 * MASS / 40 * (1 / rho[5] + 1 / rho[6]))
-
-
 # -- exact solutions: small waves decay as exp(-k^2 D t) -------------------------------------------
 
 

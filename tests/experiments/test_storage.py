@@ -32,9 +32,9 @@ def burnt(seed, n, **changes):
 def stirred(seed, steps, outcome=FINISHED, **changes):
     rng = np.random.default_rng(seed)
     case = StirredCase(**{"steps": steps, "particles": 4, "p": 2e6, "seed": seed, **changes})
-    t, T, deviation = (rng.random(steps + 1) for _ in range(3))
+    t, T = rng.random(steps + 1), rng.random(steps + 1)
     particles = rng.random(4), rng.random((4, 10))
-    return StirredRun(case, t, T, deviation, rng.random((steps + 1, 10)), *particles, outcome)
+    return StirredRun(case, t, T, rng.random((steps + 1, 10)), *particles, outcome)
 
 
 def failed_flame():

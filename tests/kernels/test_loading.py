@@ -1,6 +1,5 @@
 """Choice of the implementation, its messages, and that Triton is not imported too early."""
 
-import builtins
 import logging
 import sys
 
@@ -108,23 +107,6 @@ def test_a_fall_back_is_logged_once(monkeypatch, caplog):
     loading.fall_back("group", "another reason")
     loading.fall_back("another operation", "no such luck")
     assert len(caplog.records) == 3
-
-
-def test_rows_on_a_cuda_device_go_to_triton(monkeypatch):
-    asked = []
-    monkeypatch.setattr(kernels, "unavailable", lambda device: None)
-
-    def importing(name, globals=None, locals=None, fromlist=(), level=0):
-        if name == "combred.kernels.grouping" and "gpu" in fromlist:
-            asked.append(name)
-            raise ImportError("libcuda.so.1")
-        return found(name, globals, locals, fromlist, level)
-
-    found = builtins.__import__
-    monkeypatch.setattr(builtins, "__import__", importing)
-    with pytest.raises(ImportError, match="libcuda"):  # not swallowed
-        kernels.group(ROWS.as_subclass(OnCuda), 0.5)
-    assert asked
 
 
 @pytest.mark.cuda

@@ -28,13 +28,13 @@ def test_a_library_describes_itself(compiled, mechanism, correcting):
     assert compiled.dt_range == correcting.dt_range
     assert compiled.tolerance == Surrogate.TOLERANCE
     assert library.n == 2 + mechanism.n_species
-    assert library._calls.combred_species_name(mechanism.n_species) is None
+    assert library.calls.combred_species_name(mechanism.n_species) is None
 
 
 def test_the_default_tolerance_of_c_is_that_of_python(compiled, burning):
     states, known = burning.copy(), compiled.integrate(*split(burning), DT)
     dt, (place, size) = np.full(len(states), DT), compiled.library._workspace()
-    calls = compiled.library._calls
+    calls = compiled.library.calls
     status = calls.combred_advance(
         len(states), states.ctypes.data, dt.ctypes.data, 1, None, None, ctypes.c_void_p(place), size
     )

@@ -17,7 +17,6 @@ from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch
 from combred.pipeline import command as pipeline
 from combred.surrogates.files.export import load_torchscript
-from combred.surrogates.files.storage import load_surrogate, made_from, save_surrogate
 from combred.surrogates.sampling.premixed.states import PremixedStates
 
 
@@ -39,17 +38,6 @@ def test_a_run_leaves_every_artefact_and_no_scraps(finished):
         "report.html",
         "figures",
     }
-
-
-def test_reduce_json_tells_what_each_stage_did(finished):
-    stages = json.loads((finished / "runs/tiny/reduce.json").read_text())["stages"]
-    widths = [stage["widths_after"][1] for stage in stages]
-    assert 24 > widths[0] > widths[1]
-    for stage in stages:
-        (cut,) = stage["trace"]
-        assert cut["units_after"] == stage["widths_after"][1] and cut["error"] > 0
-        assert {"validation_before", "validation_merged", "retraining"} <= stage.keys()
-        assert np.isfinite(stage["retraining"]["validation"])
 
 
 def test_the_exported_file_stands_alone(finished):
@@ -100,17 +88,6 @@ def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monk
     assert (folder / "validation.h5").stat().st_mtime_ns == ignitions
 
 
-def test_the_settings_are_written_before_the_first_step(tmp_path, call, monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("combred.pipeline.steps.sample.sample_dataset", stop)
-    status, output = call(tmp_path, TINY)
-    assert status == 130 and "goes on from here" in output
-    settings = json.loads((tmp_path / "runs/tiny/settings.json").read_text())
-    assert settings["sampling"]["states"] == 240 and settings["sampling"]["fuel"] == "CH4:1"
-
-
 def remove(path):
     path.unlink()
 
@@ -155,16 +132,6 @@ def test_what_is_of_another_run_damaged_or_missing_is_refused(
     assert "Traceback" not in output and "[24, 12][1]" not in output
 
 
-def test_the_last_network_of_another_run_is_refused(copy, call):
-    """A network says itself what it was made from."""
-    path = copy / "runs/tiny/stage2.safetensors"
-    own, mechanism = made_from(path), load_mechanism("drm19.yaml")
-    other = own | {"parent": "0123456789abcdef"}
-    save_surrogate(path, load_surrogate(path, mechanism), mechanism, inputs=other)
-    status, output = call(copy, TINY)
-    assert status == 2 and "stage2.safetensors was made with other settings (parent" in output
-
-
 def test_a_network_outlives_a_damaged_record(copy, call):
     folder = copy / "runs/tiny"
     before = (folder / "stage2.safetensors").read_bytes()
@@ -192,19 +159,6 @@ def test_a_full_disk_is_one_clear_error_and_nothing_half_written(copy, call, ste
     assert "Traceback" not in output
     assert not (copy / "runs/tiny" / made).exists()
     assert not list((copy / "runs/tiny").glob("*.new"))
-
-
-def test_nothing_is_exported_or_reported_under_other_settings(copy, call):
-    before = {p: p.read_bytes() for p in (copy / "runs/tiny").glob("*.*")}
-    for arguments in (
-        ["only=export", "seed=7"],
-        ["only=report", "training.steps=99999"],
-        ["only=validate", "sampling.dt=[2e-6,2e-6]", "validation.dt=2e-6"],
-        ["only=train", "sampling.p=[9e4,1e5]"],
-    ):
-        status, output = call(copy, TINY, *arguments)
-        assert status == 2 and "error:" in output, output
-    assert before == {p: p.read_bytes() for p in (copy / "runs/tiny").glob("*.*")}
 
 
 def test_a_network_beyond_the_limits_is_rejected_until_they_are_raised(copy, call):

@@ -13,7 +13,6 @@ from combred.reduction import Unreachable, neuron_merging, reduce
 WIDTHS = [6, 40, 30, 5]
 FULL = 6 * 40 + 40 + 40 * 30 + 30 + 30 * 5 + 5
 SETTINGS = ReductionSettings()
-STAGE = Stage(1, layer=1, threshold=0.5)
 
 
 @pytest.fixture

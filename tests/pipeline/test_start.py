@@ -76,18 +76,6 @@ def test_stage_0_is_the_shipped_network_and_stage_1_is_smaller(finished, drm19):
     assert not start.in_training_range(hotter).any()
 
 
-def test_every_record_says_where_stage_0_comes_from(finished):
-    folder = finished / "runs/tiny"
-    record = read_json(folder / "train.json")
-    assert record["shipped"] == MODEL and record["validation"] > 0 and "steps" not in record
-    assert not (folder / "stage0.jsonl").exists() and not (folder / "stage0.checkpoint").exists()
-    assert MODEL in read_json(folder / "surrogate.json")["training"]["start"]
-    report = (folder / "report.html").read_text()
-    assert f"stage 0, {MODEL}" in report and f"{MODEL}, which comes with combred" in report
-    assert "training stage 0" not in report
-    assert (folder / "figures/stirred.png").is_file()
-
-
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
@@ -147,15 +135,6 @@ def test_a_general_network_is_trained_where_it_is_asked_for(copy, call):
     assert trained.kinetics and trained.network.widths == [84, 24, 24]
     low, high = trained.dt_range
     assert 1e-8 < low < 2e-8 and 8e-6 < high < 1e-5
-
-
-def test_what_an_unfinished_training_left_is_cleared_away(copy, call):
-    folder = copy / "runs/tiny"
-    for name in ("stage0.jsonl", "stage0.checkpoint"):
-        (folder / name).write_text("")
-    (folder / "stage0.safetensors").unlink()
-    status, _ = call(copy, START, "only=train")
-    assert status == 0 and not list(folder.glob("stage0.[cj]*"))
 
 
 def test_stage_0_alone_is_the_shipped_network_validated_and_exported(copy, call, small):

@@ -9,7 +9,6 @@ from combred.config.command import resolve
 from combred.config.data import SamplingSettings
 from combred.config.learning import NetworkSettings
 from combred.config.settings import Settings
-from combred.config.validation import ValidationSettings
 from combred.pipeline import start as module
 from combred.pipeline.resolved import resolved
 from combred.pipeline.start import starting_point
@@ -81,28 +80,6 @@ def test_the_first_difference_is_named(start, drm19, part, change, reason):
     found, why_not = starting_point(replace(settings, **change), drm19)
     assert not found and reason in why_not
     assert name in why_not or "is asked for" in why_not
-
-
-def test_the_kind_of_states_and_of_network_is_named(cards, drm19):
-    general, alone = settings_of(cards[GENERAL]), settings_of(cards[ALONE])
-    for settings, sampler, name, other in (
-        (general, "premixed", GENERAL, "flow"), (alone, "flow", ALONE, "premixed")
-    ):  # fmt: skip
-        changed = replace(settings, sampling=replace(settings.sampling, sampler=sampler))
-        assert f"{name}: sampler {other}" in starting_point(changed, drm19)[1]
-    rates = replace(alone, network=replace(alone.network, kinetics=True))
-    assert f"{ALONE}: network.kinetics = 0" in starting_point(rates, drm19)[1]
-
-
-def test_the_range_of_time_steps_is_named(cards, drm19):
-    general, alone = settings_of(cards[GENERAL]), settings_of(cards[ALONE])
-    for dt, fits in (([1e-7, 1e-6], True), ([1e-9, 1e-6], False), ([1e-7, 1e-4], False)):
-        asked = replace(general, sampling=replace(general.sampling, dt=dt))
-        found, why_not = starting_point(asked, drm19)
-        assert (found == GENERAL) == fits and (fits or "dt from 1e-08 to 1e-05" in why_not)
-    sampling = replace(alone.sampling, dt=[2e-6, 2e-6])
-    asked = replace(alone, sampling=sampling, validation=ValidationSettings(dt=2e-6))
-    assert "dt from 1e-06 to 1e-06" in starting_point(asked, drm19)[1]
 
 
 def test_another_mechanism_is_named(start, h2o2):

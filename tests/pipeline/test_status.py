@@ -33,15 +33,6 @@ def test_there_is_no_line_beside_a_bar_or_where_nothing_is_done(console):
     assert console.file.getvalue() == ""
 
 
-def test_who_speaks_is_not_interrupted(console):
-    console.begin("labelling states")
-    with console.heard(1.0):
-        for number in range(5):
-            console.print(number)
-            time.sleep(0.05)
-    assert console.file.getvalue().split() == list("01234")
-
-
 def test_a_progress_bar_tells_in_words_how_far_it_is(monkeypatch, console):
     monkeypatch.setattr(pipeline_console, "console", console)
     console.begin("train")

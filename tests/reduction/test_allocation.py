@@ -1,7 +1,5 @@
 """Allocation: costs are compared with networks of these widths, chosen widths with equal shares."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 import torch
@@ -106,24 +104,6 @@ def test_chosen_widths_are_multiples(kind, amount):
         assert output_error(network, found.network, split(x)[1]) <= amount
 
 
-def test_a_width_below_the_multiple_falls_one_by_one():
-    network, x, _ = redundant(1)
-    layers = find_layers(network, x[:1]).layers
-    module = import_module("combred.reduction.allocation")
-    costs = cost_of_widths(network, x, layers, "parameters")
-    losses = [np.linspace(1.0, 0.0, 41)] * 2
-    path = module._descend(losses, costs, [40, 40], 16)
-    assert {k for widths in path for k in widths} == {40, 32, *range(1, 17)}
-
-
-def test_among_equal_losses_the_layer_that_costs_most_is_narrowed_first():
-    x, module = torch.zeros(1, 6), import_module("combred.reduction.allocation")
-    for outputs, first in ((1, [39, 40]), (9, [40, 39])):
-        network = linear((6, 40, 40, outputs))
-        costs = cost_of_widths(network, x, find_layers(network, x).layers, "parameters")
-        assert module._descend([np.linspace(1.0, 0.0, 41)] * 2, costs, [40, 40])[1] == first
-
-
 @pytest.mark.parametrize(
     "share, better, layer, kind, seed",
     [
@@ -165,19 +145,6 @@ def test_an_error_is_kept_with_fewer_parameters(error, method):
     held_out = output_error(network, found.network, split(x)[1])
     assert held_out == pytest.approx(found.output_error, rel=1e-12)
     assert count(found.network, x, "parameters") < count(network, x, "parameters")
-
-
-def test_a_larger_error_allows_a_smaller_network():
-    network, x, _ = redundant(2)
-    sizes = [
-        count(
-            reduce(network, x[:1], method="brain_surgeon", error=e, calibration=x).network,
-            x,
-            "parameters",
-        )
-        for e in (1e-3, 1e-2, 0.4)
-    ]
-    assert sizes == sorted(sizes, reverse=True) and sizes[-1] < sizes[0] / 3
 
 
 def test_widths_of_a_convolutional_network_are_chosen_too():

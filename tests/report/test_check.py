@@ -2,7 +2,6 @@
 
 import pytest
 from run_folder import Page, flame_rows
-from test_pages import HOSTILE, require_harmless
 
 from combred.files.records import read_record, write_record
 from combred.report.check import comparisons, write_check
@@ -103,20 +102,6 @@ def test_nothing_compared_is_told(tmp_path, record):
     for name in ("stirred reactors", "premixed flame"):
         record["parts"][name] = {"skipped": "it goes out"}
     assert "No ignition was compared." in page(tmp_path, record).text
-
-
-def test_no_text_of_the_numbers_becomes_part_of_the_page(tmp_path, record):
-    """Names of mechanisms, phases, species, fuels, machines, and what was said of a part."""
-    record["inputs"] |= dict.fromkeys(("mechanism", "phase", "sha256", "version"), HOSTILE)
-    record["inputs"]["conditions"] |= {"fuel": HOSTILE, "oxidizer": HOSTILE}
-    record["about"]["rates"], record["machine"] = {HOSTILE: 2}, HOSTILE
-    for row in record["verdict"]:
-        row |= {"what": HOSTILE, "skipped": HOSTILE}
-    record["parts"]["stirred reactors"]["cases"][0]["case"] = HOSTILE
-    flame = record["parts"]["premixed flame"]
-    flame["errors"] |= {"peak_errors": {HOSTILE: 1e-4}, "case": HOSTILE, "outcome": HOSTILE}
-    flame["curves"] = [CURVES[0] | {"Y": {HOSTILE: LOOK["Y"]["OH"]}}] * 2
-    require_harmless(page(tmp_path, record), 3)
 
 
 def test_an_unfinished_check_has_no_page(tmp_path, record):

@@ -3,12 +3,10 @@
 import shutil
 
 import h5py
-import numpy as np
 import pytest
 from run_folder import Page, change, number, plant_runs
 
 from combred.report.flows import curve_picture, error_table, flame_errors
-from combred.report.folder import Folder
 from combred.report.run import write_report
 
 NAN = float("nan")
@@ -76,16 +74,6 @@ def test_the_three_worst_cases_are_drawn_beside_the_reference():
     labels = [axes.get_ylabel() for axes in figure.axes[::3]]
     assert labels == ["mean T [K]", "mean Y(CO) [-]", r"mean Y(\$x) [-]"]
     assert list(figure.axes[0].lines[0].get_xdata()) == [0.0, 1.0]
-
-
-def test_flames_are_drawn_from_their_fronts(whole, drm19):
-    """T is halfway, at 1300 K, in the middle of a profile of 4 mm; stage 2 is 1 % hotter."""
-    plant_runs(whole, drm19, "flame", [[0.0], [0.0], [0.0], [0.01]])
-    curves = Folder(whole, drm19).curves("flames.h5", "flame_inputs", ["CH4"])
-    assert list(curves) == ["reference", *LINES]
-    assert curves["reference"][0]["x"][[0, 4, -1]] == pytest.approx([-2e-3, 0.0, 2e-3])
-    hotter = np.interp(1300.0, curves["stage 2"][0]["T"], curves["stage 2"][0]["x"])
-    assert hotter == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", FILES)

@@ -9,7 +9,7 @@ from run_folder import CASES, Page, number
 from combred.files.records import write_json
 from combred.report.folder import Folder, stages
 from combred.report.formats import NBSP, percent
-from combred.report.verdict import alarms, comparison, further, sentence
+from combred.report.verdict import alarms, further, sentence
 
 
 @pytest.fixture
@@ -27,14 +27,6 @@ def test_the_faster_one_is_recommended(numbers):
     assert "else the solver (0.01 %)" in said
 
 
-def test_size_and_errors_are_told(whole, drm19, numbers):
-    result, said = numbers["stages"]["stage2"], further(numbers)
-    assert "-".join(map(str, result["widths"])) in said and result["worst_case"] in said
-    for value in (result["delay_error"]["median"], result["delay_error"]["worst"]):
-        assert percent(value) in said
-    assert not alarms(Folder(whole, drm19))
-
-
 def test_the_table_of_the_comparison_is_validation_json(whole, numbers):
     heads, *rows = Page(whole / "report.html").tables[0]
     assert heads == ["", "weights", "delay", "time a state", "left to solver"]
@@ -49,12 +41,6 @@ def test_the_table_of_the_comparison_is_validation_json(whole, numbers):
         assert number(row[2]) == pytest.approx(100 * result["delay_error"]["worst"], abs=0.051)
         assert number(row[3]) == pytest.approx(10 / (1 + stage), rel=5e-3)
         assert number(row[4]) == 25
-
-
-def test_a_column_of_which_nothing_is_known_is_left_out(numbers):
-    numbers["timing"]["solved"] = {}  # networks of the state alone
-    assert comparison(numbers).columns == ["", "weights", "delay", "time a state"]
-    assert comparison(numbers, "drm19-38k").rows[3][0] == "stage 0, drm19-38k"
 
 
 def test_a_case_that_does_not_ignite_is_named_first(single):

@@ -137,11 +137,3 @@ def test_a_process_that_ends_while_it_replaces_a_file(runs, tmp_path, monkeypatc
     assert answer.status == 0, answer
     found = results(here)
     assert all(found[name] == whole[name] for name in stop.gives)
-
-
-def test_another_result_without_a_word_would_be_seen(runs):
-    one, two = map(results, runs)
-    assert {"states.h5", "stage2.safetensors", "validation.json"} <= set(differing(one, two))
-    assert differing(one, results(runs[0])) == []
-    with pytest.raises(AssertionError, match="assert not"):
-        is_refused(runs[1], one, "export.json", lambda path: None, OTHER, remedy=False)

@@ -84,14 +84,3 @@ def in_range(section: Any) -> bool:
         if item.type is str and (os.linesep in value or not value.isprintable()):
             return False
     return True
-
-
-def test_a_value_out_of_range_would_be_seen():
-    with pytest.raises(AssertionError):
-        is_refused("seed", Answer(2, "error: no\n"), [])  # it does not name the key
-    with pytest.raises(AssertionError):
-        is_refused("seed", Answer(0, ""), [])  # nothing was accepted
-    far = Settings()
-    object.__setattr__(far.training, "steps", -1)
-    with pytest.raises(AssertionError):
-        is_refused("training.steps", Answer(0, ""), [far])

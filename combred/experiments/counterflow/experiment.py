@@ -109,8 +109,6 @@ def compare(mechanism: Mechanism, curve: Curve, reference: Curve) -> dict:
     shift = float(found.x) if found.fun < off(best) else float(best)
     tracked = tracked_species(mechanism, [reference])
     return {
-        "peak_T": curve.peak_T,
-        "reference_peak_T": reference.peak_T,
         "peak_T_error": abs(curve.peak_T - reference.peak_T),
         "shift": shift,
         "thickness": reference.thickness,

@@ -78,7 +78,7 @@ def fresh_gases(streams: Streams, n: int) -> np.ndarray:
     hot = rng.random(n) < HOT
     T = rng.uniform(np.where(hot, hottest, coldest), np.where(hot, hottest + HOTTER, hottest))
     Y = streams.premixed(n)
-    h, diluted = streams.enthalpy(T, Y), np.flatnonzero(rng.random(n) < DILUTED)
+    h, diluted = streams.thermo.enthalpy(T, Y), np.flatnonzero(rng.random(n) < DILUTED)
     share, (other_h, other_Y) = rng.uniform(0.0, DILUTION, len(diluted)), streams.draw(p[diluted])
     h[diluted] += share * (other_h - h[diluted])
     Y[diluted] += share[:, None] * (other_Y - Y[diluted])

@@ -107,15 +107,11 @@ class Streams:
         if aged.any():
             chosen = self.aged[rng.integers(len(self.aged), size=aged.sum())]
             T[aged], Y[aged] = chosen[:, 0], chosen[:, 2:]
-        h, burnt = self.enthalpy(T, Y), kind == "burnt"
+        h, burnt = self.thermo.enthalpy(T, Y), kind == "burnt"
         Y[burnt] = self.equilibrium(T[burnt], p[burnt], Y[burnt])[1]
         return h, Y
 
     # -- gas -------------------------------------------------------------------------------------
-
-    def enthalpy(self, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """h (n,) [J/kg] of T (n,) [K], Y (n, n_species)."""
-        return self.thermo.enthalpy(T, Y)
 
     def states(self, h: np.ndarray, p: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """States [T, p, Y] (n, 2 + n_species) of h (n,) [J/kg], p (n,) [Pa], Y (n, n_species); T is

@@ -94,10 +94,7 @@ class Ignitions(Experiment[Rollout]):
         (`combred.experiments.metrics.summarize`).
 
         delay_error (`combred.experiments.ignition.delay`): relative; burnt_T_error [K]: of the last
-        state; largest_T_error [K]: after 1.1 ignition delays (the larger of the two), NaN where no
-        state is later; equilibrium_T_error [K]: of the last state against Cantera's equilibrium at
-        constant enthalpy and pressure; element_drift: largest change of an element's mass fraction
-        along the rollout.
+        state.
         """
         both = zip(found, references, strict=True)
         rows = [_case_errors(self.mechanism, rollout, reference) for rollout, reference in both]
@@ -117,24 +114,14 @@ def _case_errors(mechanism: Mechanism, rollout: Rollout, reference: Rollout) -> 
     burnt_T = float(reference.T[-1])
     delay = ignition_delay(mechanism, rollout, burnt_T)
     reference_delay = ignition_delay(mechanism, reference, burnt_T)
-    late = reference.t > max(np.nan_to_num(delay), reference_delay) * 1.1
-    gas = mechanism.solution(transport=False)
-    gas.TPY = case.T0, case.p, reference.Y[0]
-    gas.equilibrate("HP")
-    elements = (rollout.Y - rollout.Y[0]) @ mechanism.elements.T
-    T_errors = np.abs(rollout.T - reference.T)
     return {
         "case": str(case),
         "T0": case.T0,
         "p": case.p,
         "phi": case.phi,
-        "steps": len(reference.t) - 1,
         "ignited": bool(np.isfinite(delay)),
         "delay": delay,
         "reference_delay": reference_delay,
         "delay_error": relative_error(delay, reference_delay),
-        "burnt_T_error": float(T_errors[-1]),
-        "largest_T_error": float(np.max(T_errors[late])) if late.any() else np.nan,
-        "equilibrium_T_error": abs(float(rollout.T[-1] - gas.T)),
-        "element_drift": float(np.max(np.abs(elements))),
+        "burnt_T_error": abs(float(rollout.T[-1] - reference.T[-1])),
     }

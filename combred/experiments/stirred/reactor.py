@@ -69,15 +69,13 @@ class StirredCase:
 
 @dataclass(frozen=True)
 class StirredRun:
-    """A run: t (n,) [s]; T (n,) [K], T_deviation (n,) [K] and Y (n, n_species), mean and standard
-    deviation of T and mean Y over the particles at t, the initial state first; of the last state
-    particles_T (particles,) [K] and particles_Y (particles, n_species). A run that became not
-    finite is NaN from there on (`outcome`)."""
+    """A run: t (n,) [s]; T (n,) [K] and Y (n, n_species), means over the particles at t, the
+    initial state first; particles_T (particles,) [K] and particles_Y (particles, n_species) of the
+    last state. A run that became not finite is NaN from there on (`outcome`)."""
 
     case: StirredCase
     t: np.ndarray
     T: np.ndarray
-    T_deviation: np.ndarray
     Y: np.ndarray
     particles_T: np.ndarray
     particles_Y: np.ndarray
@@ -142,12 +140,8 @@ def stir(
     )
     particles = Particles(mechanism, streams, np.asarray(first))
     n = case.steps + 1
-    T, deviation, Y = (
-        np.full(n, np.nan),
-        np.full(n, np.nan),
-        np.full((n, mechanism.n_species), np.nan),
-    )
-    T[0], deviation[0], Y[0] = particles.T.mean(), particles.T.std(), particles.Y.mean(0)
+    T, Y = np.full(n, np.nan), np.full((n, mechanism.n_species), np.nan)
+    T[0], Y[0] = particles.T.mean(), particles.Y.mean(0)
     share, outcome = -np.expm1(-2 * case.dt / case.mixing), FINISHED
     with one_thread():  # a few hundred particles are too few for several threads
         for i, now in enumerate(events(case, [s.share for s in streams]), start=1):
@@ -158,7 +152,7 @@ def stir(
             except FloatingPointError:
                 outcome = NOT_FINITE
                 break
-            T[i], deviation[i], Y[i] = particles.T.mean(), particles.T.std(), particles.Y.mean(0)
+            T[i], Y[i] = particles.T.mean(), particles.Y.mean(0)
             on_progress(i, case.steps)
     t = case.dt * np.arange(n)
-    return StirredRun(case, t, T, deviation, Y, particles.T, particles.Y, outcome)
+    return StirredRun(case, t, T, Y, particles.T, particles.Y, outcome)

@@ -3,10 +3,6 @@
 Takes a `Mechanism`; gives the files of one folder by name, relative to source/. Written for it are
 `solver/mechanism.hpp` (sizes, polynomials, atoms), `solver/reactions.hpp` and `identity.hpp`; the
 others are those of source/, the same for all mechanisms.
-
-A source term of a flow, constant over dt, belongs to `evaluate` of source/solver/step.hpp, where
-dn/dt and dT/dt are made, with a field of its `Reactor`; `close` of closure.hpp, which keeps
-elements and energy, then adds its integral.
 """
 
 from functools import lru_cache

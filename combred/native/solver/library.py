@@ -4,9 +4,11 @@ Takes a `Mechanism`; gives a `Solver`, which simulations take in place of CVODE.
 what a compiled surrogate has, too.
 """
 
+import copy
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
@@ -18,11 +20,14 @@ from combred.native.solver.generator import TOLERANCE, files_of
 
 if TYPE_CHECKING:
     from combred.native.solver.multipliers import MultipliedSolver
+    from combred.native.solver.sources import Sources
 
 PRECISE = 1e-6  # tolerance of labels and of references, in doubles
 
 
-def solver(mechanism: Mechanism | str, phase: str = "", volume: bool = False) -> "Solver":
+def solver(
+    mechanism: Mechanism | str | ct.Solution, phase: str = "", volume: bool = False
+) -> "Solver":
     """The solver of a mechanism, compiled at its first use and then kept in the cache.
 
     mechanism: a loaded one, or what `load_mechanism` takes, with `phase`; volume: at constant
@@ -37,19 +42,33 @@ def solver(mechanism: Mechanism | str, phase: str = "", volume: bool = False) ->
 class Integrator(Stepper):
     """A compiled library on numpy arrays: a `Stepper`; threads may share it.
 
-    tolerance: of `advance`; volume: adiabatic at constant volume, not at constant pressure.
+    tolerance: of `advance`; volume: adiabatic at constant volume, not at constant pressure;
+    sources: None, or those of `with_sources`.
     """
+
+    sources: "Sources | None" = None
 
     def __init__(self, library: Library, tolerance: float, volume: bool = False):
         self.library, self.tolerance, self.volume = library, tolerance, volume
 
+    def with_sources(self, sources: "Sources | None") -> Self:
+        """This one with sources beside the reactions, constant over each time step. Its network
+        takes no step then; `rates` and `jacobian` are those of the reactions."""
+        found = copy.copy(self)
+        found.sources = sources
+        return found
+
     def attempt(
         self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
     ) -> Solution:
-        """As `Stepper.attempt`; max_steps: 0 for `MOST_ATTEMPTS`."""
+        """As `Stepper.attempt`; max_steps: 0 for `MOST_ATTEMPTS`. Raises ValueError as
+        `Sources.rows`, too."""
         states = states_of(T, p, Y)
         chosen = self.tolerance if tolerance is None else tolerance
-        error, steps = self.library.integrate_in_place(states, dt, chosen, max_steps, self.volume)
+        of = self.sources.rows(self.library, len(states), self.volume) if self.sources else None
+        error, steps = self.library.integrate_in_place(
+            states, dt, chosen, max_steps, self.volume, of
+        )
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
 
     def time_to(
@@ -58,7 +77,9 @@ class Integrator(Stepper):
         """The times (n,) [s] at which states T (n,) [K], p [Pa], Y (n, n_species) pass the
         temperatures `until` (n,) [K] from below: ignition delays, in one call of the solver alone.
         Infinite where a state does not within `longest` [s], one for all or (n,). Raises ValueError
-        as `attempt`."""
+        as `attempt`, and with sources."""
+        if self.sources:
+            raise ValueError("time_to knows no sources: advance in short steps, and look at T")
         states = states_of(T, p, Y)
         wanted, times = np.array(np.broadcast_to(until, len(states)), float), np.empty(len(states))
         chosen = self.tolerance if tolerance is None else tolerance
@@ -107,3 +128,14 @@ class Solver(Integrator):
         from combred.native.solver.multipliers import MultipliedSolver
 
         return MultipliedSolver(self.mechanism, factors, self.tolerance, self.volume)
+
+    def __repr__(self) -> str:
+        kept = "volume" if self.volume else "pressure"
+        return (
+            f"<combred.solver of {self.mechanism.name}: {self.mechanism.n_species} species, at "
+            f"constant {kept}, tolerance {self.tolerance:g}>"
+        )
+
+    def __reduce__(self) -> tuple:
+        of = self.mechanism, self.tolerance, self.volume
+        return type(self), of, {"sources": self.sources}

@@ -17,6 +17,9 @@ namespace {
 
 typedef solver::Solver<float, solver::Shampine> FloatSolver;
 typedef solver::Solver<double, solver::Rodas5P> DoubleSolver;
+// With sources, which are larger.
+typedef solver::Solver<float, solver::Sourced<solver::Shampine>> SourcedFloats;
+typedef solver::Solver<double, solver::Sourced<solver::Rodas5P>> SourcedDoubles;
 
 constexpr size_t ALIGNMENT = 64;
 inline void *aligned(void *workspace) {
@@ -29,7 +32,7 @@ inline void *aligned(void *workspace) {
 // the next call may know.
 constexpr size_t OF_ROWS = (sizeof(solver::Deferred) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 inline size_t working() {
-  size_t most = sizeof(FloatSolver) > sizeof(DoubleSolver) ? sizeof(FloatSolver) : sizeof(DoubleSolver);
+  size_t most = sizeof(SourcedFloats) > sizeof(SourcedDoubles) ? sizeof(SourcedFloats) : sizeof(SourcedDoubles);
 #ifdef COMBRED_NETWORK
   if (combred_network_size() > most) most = combred_network_size();
 #endif
@@ -71,7 +74,7 @@ void run(void *workspace, const solver::Request &call) {
   const Environment environment;
   char *at = static_cast<char *>(aligned(workspace)), *room = at + OF_ROWS;
 #ifdef COMBRED_NETWORK
-  if (!call.volume && !call.until)
+  if (!call.volume && !call.until && !call.sources)
     return in_turn(
         call, *reinterpret_cast<solver::Deferred *>(at),
         [room](const solver::Request &rows) { combred_by_network(room + OF_ROWS, rows); },
@@ -92,12 +95,14 @@ size_t combred_network_size(void) { return sizeof(network::Step); }
 #endif
 #if COMBRED_PIECE & COMBRED_FLOATS
 void combred_in_floats(void *workspace, const solver::Request &call) {
-  solver::integrate(*static_cast<FloatSolver *>(workspace), call);
+  if (call.sources) solver::integrate(*static_cast<SourcedFloats *>(workspace), call);
+  else solver::integrate(*static_cast<FloatSolver *>(workspace), call);
 }
 #endif
 #if COMBRED_PIECE & COMBRED_DOUBLES
 void combred_in_doubles(void *workspace, const solver::Request &call) {
-  solver::integrate(*static_cast<DoubleSolver *>(workspace), call);
+  if (call.sources) solver::integrate(*static_cast<SourcedDoubles *>(workspace), call);
+  else solver::integrate(*static_cast<DoubleSolver *>(workspace), call);
 }
 
 extern "C" {
@@ -168,10 +173,10 @@ static int checked(size_t n, const double *states, const double *dt, size_t dt_s
   return COMBRED_OK;
 }
 
-// As combred_time_to; until and time are NULL for combred_advance.
+// As combred_time_to or combred_advance_with_sources; pointers of which a function knows nothing are NULL.
 static int integrated(size_t n, double *states, const double *dt, size_t dt_stride, const double *until, double *time,
-                      const combred_options *options, combred_report *report, void *workspace,
-                      size_t workspace_size) {
+                      const double *sources, const combred_options *options, combred_report *report,
+                      void *workspace, size_t workspace_size) {
   const combred_options usual = {identity::TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
   const combred_options chosen = options ? *options : usual;
   combred_report none = {}, &told = report ? *report : none;
@@ -186,7 +191,7 @@ static int integrated(size_t n, double *states, const double *dt, size_t dt_stri
   const bool ordered = solver::set_order(memory, n);
   const solver::Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
                                 chosen.reactor == COMBRED_CONSTANT_VOLUME, told.error, told.steps,
-                                &next, nullptr, nullptr, &told.not_advanced, &memory, ordered, until, time};
+                                &next, nullptr, nullptr, &told.not_advanced, &memory, ordered, until, time, sources};
 #ifdef _OPENMP
   const size_t bytes = needed(), room = workspace_size / bytes, most = omp_get_max_threads();
 #pragma omp parallel num_threads((int)(room < most ? room : most))
@@ -202,14 +207,21 @@ extern "C" {
 int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
                     const combred_options *options, combred_report *report, void *workspace,
                     size_t workspace_size) {
-  return integrated(n, states, dt, dt_stride, nullptr, nullptr, options, report, workspace, workspace_size);
+  return integrated(n, states, dt, dt_stride, nullptr, nullptr, nullptr, options, report, workspace, workspace_size);
+}
+
+int combred_advance_with_sources(size_t n, double *states, const double *dt, size_t dt_stride, const double *sources,
+                                 const combred_options *options, combred_report *report, void *workspace,
+                                 size_t workspace_size) {
+  if (n > 0 && !sources) return COMBRED_NULL;
+  return integrated(n, states, dt, dt_stride, nullptr, nullptr, sources, options, report, workspace, workspace_size);
 }
 
 int combred_time_to(size_t n, double *states, const double *dt, size_t dt_stride, const double *T, double *seconds,
                     const combred_options *options, combred_report *report, void *workspace,
                     size_t workspace_size) {
   if (n > 0 && (!T || !seconds)) return COMBRED_NULL;
-  return integrated(n, states, dt, dt_stride, T, seconds, options, report, workspace, workspace_size);
+  return integrated(n, states, dt, dt_stride, T, seconds, nullptr, options, report, workspace, workspace_size);
 }
 
 #ifdef COMBRED_MULTIPLIERS

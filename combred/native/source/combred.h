@@ -37,7 +37,7 @@ extern "C" {
 #define COMBRED_PUBLIC
 #endif
 
-#define COMBRED_INTERFACE 7 /* changes with what is declared below */
+#define COMBRED_INTERFACE 8 /* changes with what is declared below */
 
 enum combred_status {
   COMBRED_OK = 0,
@@ -91,6 +91,27 @@ typedef struct {
 COMBRED_PUBLIC int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
                                    const combred_options *options, combred_report *report,
                                    void *workspace, size_t workspace_size);
+
+/* As combred_advance by the solver alone, with sources that are constant over dt: of transport, of a gas that
+   flows in, of a piston, of a heated wall. sources (n, 2 + n_species): rows [Q, r, S], in the order of a state:
+
+       dY_k/dt = w_k / rho + S_k - s Y_k       s = sum_k S_k
+       dh/dt   = Q - s h + r / rho             dp/dt = r
+
+   S_k [1/s] is the mass of species k that comes to a unit of mass of the gas in unit time, less than zero where
+   it leaves; Q [W/kg] is the energy that comes; h [J/kg] is that of combred_enthalpy. Sources of transport have
+   s = 0. Gas of h0 and Y0 that flows into a stirred reactor of the residence time tau, or with which particles
+   mix: Q = h0 / tau, S_k = Y0_k / tau. At constant volume u stands for h, the density rho for p, and
+   p r / rho^2 for r / rho. Elements and energy are those of the sources to rounding, but for the work of r.
+
+       const double of[] = {h0 / tau, 0.0, ...};  and Y0[k] / tau in of[2 + k]
+       combred_advance_with_sources(1, state, &dt, 0, of, NULL, NULL, workspace, bytes);
+
+   A species of which S takes more than there is stays at 0. A state whose sources are not finite, or which take
+   more of an element than there is, is left as it was. */
+COMBRED_PUBLIC int combred_advance_with_sources(size_t n, double *states, const double *dt, size_t dt_stride,
+                                                const double *sources, const combred_options *options,
+                                                combred_report *report, void *workspace, size_t workspace_size);
 
 /* As combred_advance by the solver alone, but a state ends after the step in which its temperature passes T
    (n) [K] from below: seconds (n) is when it does, infinite where it does not within dt. Ignition delays of

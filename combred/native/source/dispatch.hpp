@@ -8,8 +8,9 @@
 #include "combred.h"
 
 #define COMBRED_ALL(each, level)                                                      \
-  each(level, advance) each(level, time_to) each(level, rates) each(level, jacobian)    \
-  each(level, time_scale) each(level, enthalpy) each(level, temperature) each(level, workspace_size)
+  each(level, advance) each(level, advance_with_sources) each(level, time_to)         \
+  each(level, rates) each(level, jacobian) each(level, time_scale)                    \
+  each(level, enthalpy) each(level, temperature) each(level, workspace_size)
 #define COMBRED_DECLARE(level, name) extern "C" decltype(combred_##name) combred_##level##_##name;
 #define COMBRED_MEMBER(level, name) decltype(&combred_##name) name;
 #define COMBRED_ADDRESS(level, name) , combred_##level##_##name
@@ -66,6 +67,11 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
                     const combred_options *options, combred_report *report, void *workspace,
                     size_t workspace_size) {
   return chosen.advance(n, states, dt, dt_stride, options, report, workspace, workspace_size);
+}
+int combred_advance_with_sources(size_t n, double *states, const double *dt, size_t dt_stride, const double *sources,
+                                 const combred_options *options, combred_report *report, void *workspace,
+                                 size_t workspace_size) {
+  return chosen.advance_with_sources(n, states, dt, dt_stride, sources, options, report, workspace, workspace_size);
 }
 int combred_time_to(size_t n, double *states, const double *dt, size_t dt_stride, const double *T, double *seconds,
                     const combred_options *options, combred_report *report, void *workspace,

@@ -5,6 +5,7 @@
 #define COMBRED_JOIN(level, name) combred_##level##_##name
 #define COMBRED_NAME(level, name) COMBRED_JOIN(level, name)
 #define combred_advance COMBRED_NAME(COMBRED_LEVEL, advance)
+#define combred_advance_with_sources COMBRED_NAME(COMBRED_LEVEL, advance_with_sources)
 #define combred_time_to COMBRED_NAME(COMBRED_LEVEL, time_to)
 #define combred_rates COMBRED_NAME(COMBRED_LEVEL, rates)
 #define combred_jacobian COMBRED_NAME(COMBRED_LEVEL, jacobian)

@@ -5,7 +5,6 @@
 """
 
 import contextlib
-import hashlib
 import itertools
 import json
 from pathlib import Path
@@ -17,6 +16,7 @@ from safetensors.torch import save as serialize
 from combred.chemistry.mechanism import Mechanism, load_mechanism, mechanism_of_text
 from combred.config.fields import require, shown
 from combred.files.records import write_bytes
+from combred.files.trace import digest_of_tensors
 from combred.surrogates.files.metadata import CARRIED, wrong_with
 from combred.surrogates.model.correction import CorrectionTransform, make_transform
 from combred.surrogates.model.forms import make_surrogate
@@ -92,14 +92,9 @@ def _tensors(surrogate: Surrogate) -> dict[str, torch.Tensor]:
 
 
 def digest_of(identity: dict, tensors: dict[str, torch.Tensor]) -> str:
-    """SHA-256 of the metadata but for the digest itself, and of the names, types, shapes and values
-    of the tensors."""
+    """SHA-256 of the metadata but for the digest itself, and of the tensors."""
     known = {key: value for key, value in identity.items() if key != "digest"}
-    found = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
-    for name, tensor in sorted(tensors.items()):
-        found.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
-        found.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()
+    return digest_of_tensors(tensors, json.dumps(known, sort_keys=True))
 
 
 def load_surrogate(path: Path, mechanism: Mechanism) -> Surrogate:

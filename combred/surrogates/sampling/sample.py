@@ -17,7 +17,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from combred.chemistry.agreement import CHECKED, largest_difference
+from combred.chemistry.agreement import CHECKED, difference_from_cvode, require_small
 from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE, IntegrationError
@@ -120,8 +120,9 @@ def check_labels(mechanism: Mechanism, block: Block, path: Path) -> dict:
     """The attributes `checked_rows` and `largest_difference` of a state file, of some of its rows.
     Raises StateFileError where a label differs too much from that of CVODE."""
     before, after = (block.T, block.p, block.Y), (block.T_next, block.Y_next)
+    every = difference_from_cvode(mechanism, before, block.dt, after)
     try:
-        largest, rows = largest_difference(mechanism, before, block.dt, after)
+        largest, rows = require_small(mechanism, every)
     except ValueError as error:
         parts = f"{path.stem}.*.partial"
         raise StateFileError(f"{path}: {error}; then remove {parts} and sample again") from error

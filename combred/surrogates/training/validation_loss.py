@@ -1,4 +1,4 @@
-"""The validation loss: the training loss over held-out rows, in total and for each sampler.
+"""The validation loss: the training loss over held-out rows.
 
 Takes a `StateTable`, a fitted `StateTransform` and a mask of rows; gives a function of a network.
 """
@@ -29,26 +29,15 @@ class ValidationLoss:
         rows = np.flatnonzero(held_out)
         chosen = np.zeros(table.rows, dtype=bool)
         chosen[rows[:: max(1, len(rows) // 20_000)]] = True
-        blocks = list(table.chunks(keep=chosen))
-        encoded = [encode(transform, block) for block in blocks]
+        encoded = [encode(transform, block) for block in table.chunks(keep=chosen)]
         self.x, self.z = (torch.cat(side).to(device) for side in zip(*encoded, strict=True))
         self.loss = transform.loss
-        self.samplers = np.concatenate([block.sampler for block in blocks])
-        self.names = [str(name) for name in table.attributes["samplers"]]
 
     def __call__(self, network: Network) -> dict:
-        """The losses of a network: "validation" of all rows, and "validation_by_sampler"."""
+        """The loss of a network ("validation")."""
         with torch.no_grad():
-            parts = [network(x) for x in self.x.split(4096)]
-            prediction = torch.cat(parts)
-            by_sampler = {}
-            for i in np.unique(self.samplers):
-                rows = torch.from_numpy(self.samplers == i).to(self.x.device)
-                by_sampler[self.names[i]] = float(self.loss(prediction[rows], self.z[rows]))
-            return {
-                "validation": float(self.loss(prediction, self.z)),
-                "validation_by_sampler": by_sampler,
-            }
+            prediction = torch.cat([network(x) for x in self.x.split(4096)])
+            return {"validation": float(self.loss(prediction, self.z))}
 
 
 def require_held_out(rows: np.ndarray) -> None:

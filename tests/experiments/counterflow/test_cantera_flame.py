@@ -35,11 +35,3 @@ def test_strain_rises_to_extinction(h2o2):
     a, T, burning = map(np.array, zip(*found, strict=True))
     assert burning.all() and np.all(np.diff(a) > 0) and np.all(np.diff(T) < 0)
     assert a[1] / a[0] == pytest.approx(2.0, rel=1e-3) and len(a) >= 2
-
-
-def test_a_mechanism_without_transport_is_refused(h2o2, monkeypatch):
-    gas = h2o2.solution()
-    gas.transport_model = "none"
-    monkeypatch.setattr(type(h2o2), "solution", lambda _: gas)
-    with pytest.raises(ValueError, match="no transport data"):
-        solve_counterflow(h2o2, CASE)

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from scipy.special import erfc
 
-from benchmarks import extinction
 from combred.chemistry.reactor import CVODE
 from combred.experiments.cells import NOT_FINITE, STEADY, UNSTEADY, WENT_OUT
 from combred.experiments.counterflow import flame as counterflow
 from combred.experiments.counterflow.cantera_flame import CounterflowCase, solve_counterflow
 from combred.experiments.counterflow.experiment import Curve, compare, of_flame
-from combred.experiments.counterflow.flame import CounterflowMarch, burn, start
+from combred.experiments.counterflow.flame import CounterflowMarch, burn
 from combred.experiments.counterflow.grid import CounterflowGrid, CounterflowProfile, profile_of
 from combred.experiments.diffusion import Diffusion
 
@@ -130,18 +129,6 @@ def test_a_trace_mixes_as_the_error_function(h2o2):
     assert grid.T == pytest.approx(np.full(60, 600.0), abs=0.01)
 
 
-def test_heat_of_one_gas_spreads_between_its_streams(h2o2):
-    profile = mixing_profile(h2o2, "N2:1", "N2:1", (300.0, 1000.0), 80, 200.0, 0.03)
-    grid = CounterflowGrid(h2o2, profile)
-    assert np.count_nonzero(grid.upwind) > 10  # large cell Peclet numbers at both ends
-    for _ in range(100):
-        grid.transport(2e-4)
-    assert grid.Y == pytest.approx(profile.Y)
-    assert np.all(np.diff(grid.T) > -0.1)  # no oscillation but where the initial step was
-    assert grid.T.min() > 299.9 and grid.T.max() < 1000.1
-    assert grid.T[[0, -1]] == pytest.approx([300.0, 1000.0], abs=0.1)
-
-
 # -- marching --------------------------------------------------------------------------------------
 
 
@@ -176,11 +163,6 @@ def test_a_solver_that_fails_ends_the_march(h2o2, begin):
     assert np.isfinite(flame.T).all()
 
 
-def test_start_is_cantera_s_flame(h2o2, begin):
-    found = start(h2o2, CASE, STRAIN, CELLS)
-    assert found.T.max() == pytest.approx(begin.T.max(), abs=10.0) and found.case == CASE
-
-
 @pytest.mark.parametrize("wrong", [{"cells": 5}, {"tolerance": 0.0}, {"longest": 0.01}])
 def test_a_march_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
@@ -188,26 +170,6 @@ def test_a_march_that_makes_no_sense_is_refused(wrong):
 
 
 # -- extinction ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("limit", "first"), [(700.0, STEADY), (250.0, WENT_OUT)])
-def test_extinction_is_bracketed(h2o2, begin, monkeypatch, limit, first):
-    calls = []
-
-    def fake(mechanism, solver, dt, profile, how):
-        calls.append(profile)
-        outcome = STEADY if profile.strain < limit else WENT_OUT
-        return counterflow.CounterflowFlame(
-            profile, np.zeros(CELLS), np.zeros(1), outcome, np.zeros(1)
-        )
-
-    monkeypatch.setattr(extinction, "burn", fake)
-    found = extinction.extinguish(h2o2, INERT, DT, begin, within=0.02)
-    assert found.burning < limit <= found.extinct <= 1.02 * found.burning
-    assert found.burning < found.strain < found.extinct
-    assert found.flames[0].outcome == first and len(found.flames) == len(calls) < 12
-    mass = [c.cell_mass[0] * c.strain**0.5 for c in calls]
-    assert np.allclose(mass, mass[0])  # each is similar to the first
 
 
 # -- errors ----------------------------------------------------------------------------------------

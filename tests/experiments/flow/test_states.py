@@ -74,13 +74,6 @@ def test_states_and_labels_are_physical(rows):
     assert different > 0.95 * ROWS  # a mixture that does not react is the same at all times
 
 
-def test_pressures_fill_their_range_evenly_in_the_logarithm(rows):
-    p = np.unique(rows.p)
-    thirds = np.histogram(np.log(p), bins=3, range=np.log(SETTINGS.p))[0] / len(p)
-    assert len(p) > 60
-    assert np.abs(thirds - 1 / 3).max() < 0.2  # four standard deviations of a share
-
-
 def test_fuel_and_oxidizer_are_those_of_the_settings(states_of, h2o2):
     """Hydrogen in oxygen and argon: nitrogen only from the streams that have another inert gas."""
     made = states_of(h2o2, oxidizer="O2:1, AR:4", fuel="H2:1, AR:1", phi=[0.5, 2.0])
@@ -89,12 +82,6 @@ def test_fuel_and_oxidizer_are_those_of_the_settings(states_of, h2o2):
     assert 0.5 < np.mean(N2 == 0.0) < 1.0
     assert (AR[N2 == 0.0] > 0.1).all()
     assert Y[:, h2o2.index("H2O")].max() > 0.05
-
-
-def test_a_mechanism_without_transport_data_has_no_flames(states_of, h2o2, monkeypatch):
-    monkeypatch.setattr("combred.experiments.flow.states.has_transport", lambda mechanism: False)
-    block = block_of(states_of(h2o2), 0, 64)
-    assert set(block.sampler) == {0, 1, 2}
 
 
 # -- failures --------------------------------------------------------------------------------------

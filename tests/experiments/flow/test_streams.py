@@ -4,10 +4,6 @@ import numpy as np
 import pytest
 
 from combred.experiments.flow.streams import (
-    AIR_T,
-    COLD,
-    COLDEST,
-    FRESH_T,
     INERT_GAS,
     OTHER,
     STREAMS,
@@ -21,24 +17,6 @@ N = 400  # streams
 @pytest.fixture
 def streams(streams_of, h2o2):
     return streams_of(h2o2, phi=[0.5, 2.0])
-
-
-def test_kinds_of_streams_have_their_probabilities(streams, h2o2):
-    h, Y = streams.draw(np.full(N, P))
-    T = streams.states(h, np.full(N, P), Y)[:, 0]
-    H2, O2, H2O = Y[:, [h2o2.index(name) for name in ("H2", "O2", "H2O")]].T
-    air, fuel, burnt = (H2 == 0.0) & (H2O == 0.0), O2 == 0.0, H2O > 0.05
-    fresh = (H2 > 0.0) & (O2 > 0.0) & ~burnt
-    # An aged stream is a fresh one while there is no aged state.
-    expected = STREAMS | {"fresh": STREAMS["fresh"] + STREAMS["aged"]}
-    for kind, rows in (("air", air), ("fuel", fuel), ("burnt", burnt), ("fresh", fresh)):
-        deviation = (expected[kind] * (1 - expected[kind]) / N) ** 0.5
-        assert abs(rows.mean() - expected[kind]) < 4 * deviation, kind
-    for rows, (low, high) in ((air, AIR_T), (fuel | fresh, FRESH_T)):
-        assert low - 1e-6 < T[rows].min() and T[rows].max() < high + 1e-6
-        cold = np.mean(T[rows] < low + COLDEST)
-        assert abs(cold - COLD - (1 - COLD) * COLDEST / (high - low)) < 4 * 0.5 / rows.sum() ** 0.5
-    assert T[burnt].min() > 1000.0
 
 
 def test_some_oxidizers_have_other_inert_gas(streams, h2o2):

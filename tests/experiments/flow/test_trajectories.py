@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from combred.experiments.flow import ignitions, layers, mixtures
-from combred.experiments.flow.streams import T_RANGE
 
 
 def fuel_share(mechanism, states: np.ndarray, settings) -> np.ndarray:
@@ -69,31 +68,14 @@ def test_states_of_ignitions_are_dense_where_the_gas_reacts(streams_of, mechanis
 def test_a_mixture_has_the_enthalpy_and_the_species_of_its_streams(streams_of, h2o2):
     streams, n = streams_of(h2o2), h2o2.n_species
 
-    h = streams.enthalpy(np.linspace(500.0, 1500.0, n), np.eye(n))  # of a pure species each
+    h = streams.thermo.enthalpy(np.linspace(500.0, 1500.0, n), np.eye(n))  # of a pure species each
     streams.draw = lambda p: (np.resize(h, len(p)), np.resize(np.eye(n), (len(p), n)))
     states = mixtures.mixed(streams, np.full(200, 2e5))
     T, Y = states[:, 0], states[:, 2:]
     count = (Y > 0.0).sum(1)
     assert set(count) == {2, 3} and 60 < (count == 2).sum() < 140
     assert Y.sum(1) == pytest.approx(np.ones(200), abs=1e-12)
-    assert streams.enthalpy(T, Y) == pytest.approx(Y @ h, abs=1e-3)
-
-
-def test_mixtures_extend_from_air_to_fuel_and_are_perturbed(streams_of, mechanism):
-    streams = streams_of(mechanism)
-    states, dt = mixtures.mixtures(streams, 600)
-    assert 500 < len(states) == len(dt) < 700
-    share = fuel_share(mechanism, states, streams.settings)
-    assert share.min() < 0.01 and share.max() > 0.5
-    before = mixtures.mixed(streams, np.full(2000, 1e5))
-    after = mixtures.perturbed(streams, before)
-    changed = np.mean(after[:, 0] != before[:, 0])
-    assert changed == pytest.approx(mixtures.PERTURBED, abs=0.05)
-    ratio = after[:, 0] / before[:, 0]
-    assert 0.8 < ratio.min() < 0.9 and 1.1 < ratio.max() < 1.2
-    assert ((before[:, 2:] == 0.0) <= (after[:, 2:] == 0.0)).all()
-    lost = ((after[:, 2:] == 0.0) & (before[:, 2:] > 0.0)).any(1)
-    assert 0.005 < lost.mean() < 0.06 and not (lost & (ratio != 1.0)).any()
+    assert streams.thermo.enthalpy(T, Y) == pytest.approx(Y @ h, abs=1e-3)
 
 
 # -- layers ----------------------------------------------------------------------------------------
@@ -120,28 +102,3 @@ def test_states_of_a_layer_lie_between_its_streams(streams_of, h2o2):
     share = (atoms - air) @ (fuel - air) / ((fuel - air) @ (fuel - air))
     assert share.min() > -1e-6 and share.max() < 1 + 1e-6 and np.ptp(share) > 0.1
     assert atoms == pytest.approx(air + share[:, None] * (fuel - air), abs=1e-6)  # floats
-
-
-def test_states_of_layers_have_a_pressure_each_and_lie_in_the_range_of_T(streams_of, mechanism):
-    n = 8
-    states, dt = layers.layers(streams_of(mechanism), n * layers.ROWS)
-    assert len(states) == len(dt) <= n * layers.PARTICLES * (layers.STEPS - 1)
-    assert 4 <= len(np.unique(states[:, 1])) <= n  # one that leaves the range of T is short
-    assert T_RANGE[0] < states[:, 0].min() and states[:, 0].max() < T_RANGE[1]
-
-
-def test_neighbours_of_a_particle_at_an_end_are_its_neighbour_and_itself():
-    mean = layers._neighbours(np.array([[1.0, 3.0, 9.0]]))
-    assert mean.tolist() == [[2.0, 5.0, 6.0]]
-
-
-@pytest.mark.parametrize("draw", [ignitions.ignitions, mixtures.mixtures, layers.layers])
-def test_time_steps_are_log_uniform_in_their_range(streams_of, h2o2, draw):
-    low, high = 1e-8, 1e-5
-    dt = draw(streams_of(h2o2), 800)[1]
-    uniform = np.sort(np.log(dt / low) / np.log(high / low))
-    assert 0.0 <= uniform[0] and uniform[-1] <= 1.0
-    expected = (np.arange(len(dt)) + 0.5) / len(dt)
-    # Kolmogorov and Smirnov: 1.95 / sqrt(n) is exceeded by one sample in a thousand; a long time
-    # step leaves out others, a part of which is short.
-    assert np.abs(uniform - expected).max() < 1.95 / len(dt) ** 0.5 + 0.02

@@ -49,16 +49,6 @@ def test_a_shift_of_a_part_of_a_step_is_a_shift_of_the_delay(drm19, exact, share
     assert delays[0] - delays[1] == pytest.approx(share * DT, abs=1e-6 * delays[0])
 
 
-def test_nan_after_ignition_does_not_change_the_delay(drm19, exact):
-    broken = replace(exact, T=exact.T.copy(), Y=exact.Y.copy())
-    broken.T[14:], broken.Y[14:] = np.nan, np.nan
-    whole = ignition_delay(drm19, exact, exact.T[-1])
-    assert 11 * DT < whole < 13 * DT
-    assert ignition_delay(drm19, broken, exact.T[-1]) == whole
-    broken.T[5:], broken.Y[5:] = np.nan, np.nan
-    assert np.isnan(ignition_delay(drm19, broken, exact.T[-1]))
-
-
 def test_without_half_the_rise_or_without_a_state_before_it_there_is_no_delay(drm19, exact):
     cold = replace(exact, T=np.full(40, CASE.T0))
     assert np.isnan(ignition_delay(drm19, cold, exact.T[-1]))

@@ -25,49 +25,16 @@ def test_equal_rollouts_have_no_error(h2o2, ignitions):
     assert result["all_ignite"]
     none = {"median": 0.0, "mean": 0.0, "worst": 0.0}
     assert result["delay_error"] == result["burnt_T_error"] == none
-    for row in result["cases"]:
-        assert row["largest_T_error"] == 0.0
-        assert row["equilibrium_T_error"] < 0.05  # K; see test_a_reference_ends_at_equilibrium
-        assert row["element_drift"] < 1e-10  # of CVODE, over 500 steps
-
-
-def test_a_shift_in_time_is_the_delay_error(h2o2, ignitions):
-    ref, steps = ignitions[0], 7
-    late = copy_of(ref)
-    for shifted, whole in ((late.T, ref.T), (late.Y, ref.Y)):
-        shifted[steps:], shifted[:steps] = whole[:-steps], whole[0]
-    row = compare(h2o2, [late], [ref])["cases"][0]
-    # The delay of a shifted curve is shifted by as much, to rounding.
-    exact = row["reference_delay"]
-    assert row["delay_error"] == pytest.approx(steps * ref.t[1] / exact, rel=1e-9)
-    assert row["delay"] - exact == pytest.approx(steps * ref.t[1], rel=1e-9)
-    assert exact == ignition_delay(h2o2, ref, ref.T[-1])
 
 
 def test_planted_errors_are_found(h2o2, ignitions):
     ref = ignitions[1]
     wrong = copy_of(ref)
     wrong.T[-1] += 3.0
-    wrong.T[-20] -= 5.0
-    OH = h2o2.index("OH")
-    wrong.Y[ref.T > 2000.0, OH] *= 1.25  # where it burns: CVODE starts from colder states
     row = compare(h2o2, [wrong], [ref])["cases"][0]
     # Differences of numbers near 3000 in float64.
     assert row["burnt_T_error"] == pytest.approx(3.0, abs=1e-9)
-    assert row["largest_T_error"] == pytest.approx(5.0, abs=1e-9)
-    assert row["equilibrium_T_error"] == pytest.approx(3.0, abs=0.05)  # K; CVODE is as near
     assert row["delay_error"] == 0.0
-    drift = np.abs((wrong.Y - wrong.Y[0]) @ h2o2.elements.T).max()
-    assert row["element_drift"] == pytest.approx(drift, rel=1e-12) and drift > 1e-4
-
-
-def test_the_worst_case_is_named(h2o2, ignitions):
-    rollouts = [copy_of(ref) for ref in ignitions]
-    rollouts[2].T[3:], rollouts[2].Y[3:] = ignitions[2].T[:-3], ignitions[2].Y[:-3]
-    result = compare(h2o2, rollouts, ignitions)
-    assert result["worst_case"] == str(ignitions[2].case)
-    assert result["delay_error"]["worst"] == result["cases"][2]["delay_error"] > 0.0
-    assert result["delay_error"]["median"] == 0.0
 
 
 @pytest.mark.parametrize("first_nan", [1, 10, 200])

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hydrogen import AIR, FUEL
 
-from combred.chemistry.mechanism import load_mechanism
 from combred.experiments.premixed.cantera_flame import solve_free_flame
 
 
@@ -21,11 +20,3 @@ def test_a_flame_runs_from_the_mixture_to_equilibrium(h2o2, p, off):
     assert flame.T[0] == pytest.approx(300.0, abs=1e-6)
     assert flame.T[-1] == pytest.approx(gas.T, abs=off)
     assert np.abs(flame.Y.sum(axis=0) - 1.0).max() < 1e-6  # tolerance of the flame solver
-
-
-def test_a_mechanism_without_transport_data_is_refused(tmp_path):
-    text = open(f"{ct.get_data_directories()[-1]}/h2o2.yaml").read()
-    file = tmp_path / "plain.yaml"
-    file.write_text(text.replace("  transport: mixture-averaged\n", ""))
-    with pytest.raises(ValueError, match=r"plain.yaml has no transport data.*with transport data"):
-        solve_free_flame(load_mechanism(str(file)), 300.0, ct.one_atm, np.eye(10)[0])

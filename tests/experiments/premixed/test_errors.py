@@ -26,7 +26,6 @@ def test_equal_flames_have_no_error(h2o2, flames):
     none = {"median": 0.0, "mean": 0.0, "worst": 0.0}
     assert result["speed_error"] == none
     for row in result["cases"]:
-        assert row["burns"] and row["steady"]
         assert row["speed_error"] == row["thickness_error"] == row["burnt_T_error"] == 0.0
         assert row["profile_T_error"] < 1e-8  # K: the spline at its own points
         assert {"H", "O", "OH", "HO2", "H2O2"} <= set(row["peak_errors"])
@@ -64,7 +63,6 @@ def test_a_failed_flame_has_infinite_errors(h2o2, extinct, flames):
     result = compare(h2o2, [broken, flames[1]], flames)
     assert result["speed_error"]["worst"] == result["speed_error"]["mean"] == np.inf
     row = result["cases"][0]
-    assert not row["burns"] and not row["steady"]
     names = ("speed_error", "thickness_error", "burnt_T_error", "profile_T_error")
     assert all(np.isnan(value) for value in [*map(row.get, names), *row["peak_errors"].values()])
     assert result["worst_case"] == str(flames[0].case)

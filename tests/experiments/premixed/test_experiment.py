@@ -4,24 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hydrogen import FLAME, FLAME_TOLERANCES, FLAMES, INERT, premixed_flames
+from hydrogen import FLAME_TOLERANCES, FLAMES, INERT, premixed_flames
 
 from combred.chemistry.reactor import CVODE
-from combred.config.validation import ValidationSettings
 from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch
 
 
 def cases(settings):
     return PremixedFlames.of(None, None, settings).cases
-
-
-def test_cases_are_all_combinations():
-    settings = ValidationSettings(p=[1e5, 2e5], flame_T=[300.0, 500.0], flame_phi=[1.0, 2.0, 3.0])
-    got = {(case.T, case.p, case.phi) for case in cases(settings)}
-    assert got == {(T, p, f) for T in (300, 500) for p in (1e5, 2e5) for f in (1, 2, 3)}
-    assert cases(ValidationSettings()) == []
-    assert str(FLAME) == "300 K, phi 1, 1 atm"
 
 
 def test_references_are_steady_by_both_speeds(flames):
@@ -50,9 +41,8 @@ def test_cvode_follows_the_references_of_the_solver(h2o2, flames):
     # A tenth of the tolerance, to which the references were marched.
     assert result["speed_error"]["worst"] < 0.001
     for row in result["cases"]:
-        assert row["steady"]
+        assert row["outcome"] == "steady"
         assert row["profile_T_error"] < 8.0  # K: the transient of the initial profile
-    assert result["cases"][0]["steps"] == len(found[0].t)
 
 
 def test_an_unsteady_reference_is_refused(h2o2, flames):

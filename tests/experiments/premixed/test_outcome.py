@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from combred.experiments.cells import LOST, STEADY, UNSTEADY, WENT_OUT
-from combred.experiments.premixed.flame import INTERVALS, OUT, judge, slope
+from combred.experiments.premixed.flame import INTERVALS, OUT, judge
 
 EVERY, SPEED = 20, 0.4  # steps of an interval, m/s
 
@@ -17,13 +17,6 @@ def judged(speeds: np.ndarray, front: float = 30.0, T0: float = 300.0, moved: fl
     profile = SimpleNamespace(speed=SPEED, front_T=1500.0)
     grid = SimpleNamespace(front=lambda: front, T=[T0], profile=profile)
     return judge(grid, list(speeds), moved * np.cumsum(speeds), EVERY, 1e-3)
-
-
-def test_the_slope_is_that_of_a_line():
-    n = np.arange(40)
-    assert slope(3.0 + 0.25 * n) == pytest.approx(0.25, rel=1e-12)
-    noisy = 3.0 + 0.25 * n + np.random.default_rng(0).normal(0.0, 0.1, 40)
-    assert slope(noisy) == pytest.approx(np.polyfit(n, noisy, 1)[0], rel=1e-10)
 
 
 def test_equal_speeds_are_steady_after_all_intervals():

@@ -59,7 +59,7 @@ def planted(mechanism, names):
     Y[1:, [mechanism.index(name) for name in names]] = 1e-3
     particles = np.full(2, 900.0), Y[:2]
     case = replace(CASE, particles=2, steps=2)
-    return StirredRun(case, np.arange(3.0), np.full(3, 900.0), np.zeros(3), Y, *particles, "")
+    return StirredRun(case, np.arange(3.0), np.full(3, 900.0), Y, *particles, "")
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,11 @@ from weight_rows import (
     duplicated,
     mixed,
     negated,
-    random,
     require_any_layout,
     require_exact_pairs,
     zeroed,
 )  # fmt: skip
 
-from combred import kernels
 from combred.kernels.grouping import cpu, reference
 
 SIZES = [1, 2, 31, 32, 33, 64, 127]
@@ -115,12 +113,6 @@ def test_no_rows_make_no_groups_and_rows_without_components_are_alone(group):
 # -- on the CPU ------------------------------------------------------------------------------------
 
 
-def test_the_public_operation_uses_this_one_for_rows_on_a_cpu(monkeypatch):
-    monkeypatch.setattr(cpu, "group", lambda *given: given)
-    rows = torch.eye(2)
-    assert kernels.group(rows, 0.5) == (rows, 0.5)
-
-
 @pytest.mark.parametrize("block", [1, 7, 32, 127])
 def test_blocks_do_not_matter(block, monkeypatch):
     monkeypatch.setattr(cpu, "BLOCK", block)
@@ -128,11 +120,6 @@ def test_blocks_do_not_matter(block, monkeypatch):
         for threshold in (-1.0, 0.5, 1.0):
             rows = kind(np.random.default_rng(block), 127, 24)
             assert_same(cpu.group, "cpu", rows, threshold)
-
-
-def test_more_rows_than_a_block():
-    rows = clustered(np.random.default_rng(0), cpu.BLOCK + 277, 24)
-    assert 1 < len(assert_same(cpu.group, "cpu", rows, 0.9)) < len(rows)
 
 
 @pytest.mark.parametrize("many", [250, 255, 256, 257, 300, 512, 600])
@@ -162,68 +149,12 @@ def test_pairs_within_rounding_are_computed_again_a_few_at_a_time_or_all_at_once
     assert_same(cpu.group, "cpu", require_exact_pairs(cpu.group, 0.9, 24), 0.9)
 
 
-@pytest.mark.parametrize("scale", [1e-38, 1e-20, 1e38])
-def test_the_length_of_rows_does_not_matter(scale):  # within what float32 holds
-    rows = torch.from_numpy(clustered(np.random.default_rng(0), 50, 8))
-    for found, expected in zip(cpu.group(rows * scale, 0.8), cpu.group(rows, 0.8), strict=True):
-        assert torch.equal(found, expected)
-
-
 # -- in Triton -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("kind", "size"), [(duplicated, 33), (zeroed, 200)])
 def test_the_sizes_that_are_launched(shipped, device, kind, size):
     assert_same(shipped.group, device, kind(np.random.default_rng(size), size, 40), 0.8)
-
-
-@pytest.mark.parametrize("size", [1, 33, 127, 330])
-def test_bits_and_degrees(gpu, triton, device, size, monkeypatch):
-    adjacency = triton("combred.kernels.grouping.adjacency")
-    monkeypatch.setattr(adjacency, "TILE", 64)
-    monkeypatch.setattr(adjacency, "SWATH", 4)  # 384 rows have one and a half
-    rows = zeroed(np.random.default_rng(size), size, 24)
-    unit, dead = reference.unit_rows(torch.from_numpy(rows))
-    similar = ((unit @ unit.T) >= 0.5 - reference.EXACT).numpy()
-    similar[dead.numpy()] = similar[:, dead.numpy()] = False
-    np.fill_diagonal(similar, True)
-
-    whole = adjacency.padded(unit.to(device), dead.to(device))
-    n = len(whole)
-    limit = whole.new_full((1,), 0.5 - reference.EXACT)
-    opened = gpu.first_bits(size, n, device)
-    compared = adjacency.Rows(whole, whole.float(), limit, opened)
-    expected = np.packbits(np.arange(n) < size, bitorder="little").view("i4")
-    assert np.array_equal(opened.cpu().numpy(), expected)
-
-    degree = torch.zeros(n, dtype=torch.int32, device=device)
-    bits = torch.zeros(n, n // 32, dtype=torch.int32, device=device)
-    adjacency.write_adjacency(compared, bits, degree)
-    expected = np.zeros((n, n), dtype=bool)
-    expected[:size, :size] = similar
-    expected = np.packbits(expected, axis=1, bitorder="little").view("i4")
-    assert np.array_equal(bits.cpu().numpy()[:size], expected[:size])
-    assert degree.tolist() == [*similar.sum(axis=1).tolist(), *[0] * (n - size)]
-
-
-def test_few_rounds_are_needed(gpu, device, monkeypatch):
-    # The definition forms one group after another. Programs wait three times in each round.
-    run, waits = gpu.rounds.run, []
-
-    class Counted:
-        def __getitem__(self, grid):
-            def launch(*arguments, **given):
-                run[grid](*arguments, **given)
-                waits.append(int(arguments[7]) / grid[0])
-
-            return launch
-
-    monkeypatch.setattr(gpu.rounds, "run", Counted())
-    for kind in (clustered, random):
-        rows = kind(np.random.default_rng(2), 128, 6)
-        groups = len(assert_same(gpu.group, device, rows, 0.9))
-        rounds = waits.pop() / 3
-        assert 1 <= rounds <= 14 and rounds < groups / 4
 
 
 @pytest.mark.cuda

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from weight_rows import KINDS, negated, random
+from weight_rows import KINDS
 
 from combred import kernels
 from combred.kernels.grouping.reference import group
@@ -48,20 +48,6 @@ def test_groups_are_those_of_the_sequential_loop(kind, size):
         assert_as_brute_force(rows, threshold)
 
 
-@pytest.mark.parametrize(("size", "d", "threshold"), [(300, 8, 0.9), (60, 1601, 0.0)])
-def test_many_rows_and_long_rows(size, d, threshold):
-    for kind in (random, negated):
-        assert_as_brute_force(kind(np.random.default_rng(size), size, d), threshold)
-
-
-def test_mains_lose_neighbours_to_groups_in_between():
-    # In the plane groups overlap and often tie.
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        size, d = int(rng.integers(2, 60)), int(rng.integers(2, 4))
-        assert_as_brute_force(rng.standard_normal((size, d)), rng.uniform(0.3, 1))
-
-
 def test_a_float32_multiple_of_a_row_has_a_cosine_of_one():
     row = torch.randn(1, 50, generator=torch.Generator().manual_seed(0))
     labels, _ = group(torch.cat([row, 3.7 * row, row / 7.3, -row]), 1.0)
@@ -81,11 +67,6 @@ def test_zero_rows_are_similar_to_no_other():
     for threshold in (-1.0, 0.0):
         labels, mains = group(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]), threshold)
         assert labels.tolist() == [0, 1, 2] and mains.tolist() == [0, 1, 2]
-
-
-def test_no_rows_make_no_groups():
-    labels, mains = group(torch.empty(0, 5), 0.9)
-    assert labels.shape == mains.shape == (0,)
 
 
 @pytest.mark.parametrize("shape", [(5,), (2, 3, 4)])

@@ -54,7 +54,7 @@ def test_enthalpies_are_cantera_s_and_temperatures_follow_from_them(
     request, solver_of, truth_of, random_states, name
 ):
     mechanism = request.getfixturevalue(name)
-    calls, truth = solver_of(mechanism).library._calls, truth_of(mechanism)
+    calls, truth = solver_of(mechanism).library.calls, truth_of(mechanism)
     states = np.column_stack(random_states(mechanism, 201, seed=2))
     h, n = np.empty(201), ctypes.c_size_t(201)
     places = [ctypes.c_void_p(x.ctypes.data) for x in (states, h)]
@@ -81,7 +81,7 @@ def test_enthalpies_are_cantera_s_and_temperatures_follow_from_them(
 @pytest.mark.parametrize("T", [100.0, 1000.0, 6000.0])
 def test_temperatures_at_T_mid_and_at_the_ends_of_the_range(drm19, solver_of, random_states, T):
     """No rounding takes a state out of the range, and a step of h at T_mid ends the search."""
-    n, calls = 1000, solver_of(drm19).library._calls
+    n, calls = 1000, solver_of(drm19).library.calls
     states = np.column_stack(random_states(drm19, n, seed=4))
     states[:, 0], h = T, np.empty(n)
     places = [ctypes.c_void_p(x.ctypes.data) for x in (states, h)]

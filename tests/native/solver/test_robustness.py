@@ -524,8 +524,8 @@ def test_the_floating_point_environment_of_the_caller_survives(drm19, solver_of,
         ),
         lambda: library._jacobian(one.ctypes.data, 0, jacobian.ctypes.data, *place),
         lambda: library._time_scale(n, states.ctypes.data, seconds.ctypes.data, *place),
-        lambda: library._calls.combred_enthalpy(*thermo),
-        lambda: library._calls.combred_temperature(*thermo),
+        lambda: library.calls.combred_enthalpy(*thermo),
+        lambda: library.calls.combred_temperature(*thermo),
     ]
     rounding = libm.fegetround()
     told = []

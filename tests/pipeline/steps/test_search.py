@@ -11,14 +11,10 @@ import torch
 from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
-from combred.chemistry.fuel import Mixture
 from combred.experiments import judges
-from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.ignition.rollout import Rollout
 from combred.experiments.storage import read_runs
 from combred.files.trace import Trace
-from combred.native import scripted
-from combred.surrogates.files.storage import load_surrogate
 from combred.surrogates.training import loop
 
 # Delays of a network this small are half of CVODE's, or it does not ignite.
@@ -81,19 +77,6 @@ def test_the_record_is_the_search(finished):
     assert told["weights_after"] == criteria["trace"][criteria["smallest"]]["shape"]["weights"]
 
 
-def test_the_stage_is_the_smallest_that_passed_and_its_error_is_the_recorded_one(finished, drm19):
-    folder, criteria = finished / "runs/tiny", record(finished)["criteria"]
-    number = criteria["smallest"]
-    kept = folder / (f"search/attempt{number}.safetensors" if number else "stage0.safetensors")
-    assert tensors_equal(folder / "stage1.safetensors", kept)
-    references = read_runs(folder / "search/ignitions.h5", drm19, Rollout)[0]["reference"]
-    surrogate = load_surrogate(folder / "stage1.safetensors", drm19)
-    ignitions = Ignitions(drm19, Mixture("CH4:1", "O2:1"), [], dt=4e-6, burnt_time=5e-5)
-    rollouts = ignitions.follow(scripted(surrogate), references)
-    error = ignitions.compare(rollouts, references)["delay_error"]["worst"]
-    assert error == pytest.approx(criteria["trace"][number]["errors"]["ignition"], rel=1e-6)
-
-
 def test_the_cases_of_the_criteria_are_not_those_of_the_validation(finished, drm19):
     folder = finished / "runs/tiny"
     own, _ = read_runs(folder / "search/ignitions.h5", drm19, Rollout)
@@ -101,23 +84,6 @@ def test_the_cases_of_the_criteria_are_not_those_of_the_validation(finished, drm
     cases = {rollout.case for rollout in own["reference"]}
     assert len(cases) == 3 and not cases & {rollout.case for rollout in validated["reference"]}
     assert all(1750 < case.T0 < 1850 for case in cases)
-
-
-def test_the_folder_keeps_the_networks_that_passed_and_no_scraps(finished):
-    folder, criteria = finished / "runs/tiny", record(finished)["criteria"]
-    numbers = [a["number"] for a in criteria["trace"][1:]]
-    passed = [a["number"] for a in criteria["trace"][1:] if a["passed"]]
-    assert {path.name for path in (folder / "search").iterdir()} == {
-        "attempts.jsonl",
-        "attempts.state",
-        "ignitions.h5",
-        *(f"attempt{i}.jsonl" for i in numbers),
-        *(f"attempt{i}.safetensors" for i in passed),
-    }
-    for number in numbers:
-        lines = (folder / f"search/attempt{number}.jsonl").read_text().splitlines()
-        steps = [json.loads(line)["step"] for line in lines]
-        assert steps == sorted(set(steps)) and steps[-1] == 80
 
 
 def test_a_second_run_reuses_everything(copy, call):

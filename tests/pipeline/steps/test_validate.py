@@ -108,17 +108,6 @@ def test_another_network_is_followed_and_the_reference_stays(tmp_path, h2o2, mon
     assert min(row["errors"]["O"]["largest"] for row in rows) > 0.01
 
 
-def test_another_case_is_computed_anew(tmp_path, h2o2, monkeypatch):
-    run = open_run(tmp_path, h2o2)
-    before = validate.validate(run, None, [solver(run)])
-    ignitions = (tmp_path / "validation.h5").stat().st_mtime_ns
-    monkeypatch.setattr(stirred, "CASE", replace(stirred.CASE, seed=1))
-    after = validate.validate(run, None, [solver(run)])
-    assert before["stirred_inputs"] != after["stirred_inputs"]
-    assert read_runs(tmp_path / "stirred.h5", h2o2, StirredRun)[0]["reference"][0].case.seed == 1
-    assert (tmp_path / "validation.h5").stat().st_mtime_ns == ignitions
-
-
 def test_a_network_of_the_state_alone_has_no_stirred_reactors(tmp_path, h2o2, capsys):
     run = open_run(tmp_path, h2o2, *ALONE)
     numbers = validate.validate(run, None, [solver(run)])

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from combred.reduction import apply_merge, condense, describe_units, find_layers
-from combred.reduction.automatic import AutomaticSettings, events, reduce_automatically
+from combred.reduction.automatic import AutomaticSettings, reduce_automatically
 from combred.reduction.automatic.criteria import fall, logistic
 from combred.surrogates.model.network import Network
 
@@ -373,23 +373,6 @@ def test_layers_are_named_and_those_that_cannot_be_condensed_are_refused():
     assert "not homogeneous" in run(Script(1.0), tanh).untouched["2"]
 
 
-def test_a_layer_whose_width_is_written_into_the_forward_is_left_alone():
-    class Fixed(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.inner = paired()
-
-        def forward(self, x: Tensor) -> Tensor:
-            hidden = torch.relu(self.inner.layers[0](x)).view(-1, 6)
-            return self.inner.layers[2](torch.relu(self.inner.layers[1](hidden)))
-
-    with pytest.raises(ValueError, match="the old width written into it"):
-        run(Script(1.0), Fixed(), layers=("inner.layers.0",))
-    found = run(Script(1.0), Fixed())
-    assert "the old width written into it" in found.untouched["inner.layers.0"]
-    assert {e.layer for e in of(found, "met")} == {"inner.layers.1"}
-
-
 def imitate(reference: nn.Module, x: Tensor, target: Tensor | None = None):
     """`train` and `metric` that fit a network to the outputs of `reference` on x."""
     with torch.no_grad():
@@ -546,18 +529,6 @@ def test_a_finished_folder_gives_its_result_without_training(uninterrupted):
     names = {path.name for path in folder.iterdir()}
     assert names >= {"trace.jsonl", "trace.state"} | last
     assert len(names) <= 5  # and the one in training
-
-
-def test_an_event_writes_the_network_that_it_has_made_and_no_other(tmp_path, monkeypatch):
-    written, save = [], events.save_tensors
-
-    def counted(path, content):
-        written.append(path.name)
-        save(path, content)
-
-    monkeypatch.setattr(events, "save_tensors", counted)
-    found = reduce_automatically(fresh(), X, *erratic(), ERRATIC, folder=tmp_path)
-    assert written == [f"network{e.event}.state" for e in of(found, "test", "cut", "met")]
 
 
 def test_a_folder_of_another_reduction_is_refused(uninterrupted, monkeypatch):

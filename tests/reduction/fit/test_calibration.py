@@ -11,8 +11,6 @@ from torch import nn
 import combred
 from combred.reduction import apply_merge, find_layers
 from combred.reduction.fit.calibration import (
-    IMAGES,
-    ROWS,
     batches,
     layer_moments,
     moments,
@@ -29,20 +27,6 @@ def convolutional() -> tuple[nn.Sequential, torch.Tensor]:
     layers = [nn.Conv2d(2, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2)]
     layers += [nn.Conv2d(6, 5, 2, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(5 * 4 * 4, 3)]
     return nn.Sequential(*layers).double().eval(), gaussian(20, 2, 8, 8)
-
-
-class TwoReaders(nn.Module):
-    """One hidden layer, read by two linear layers."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.hidden, self.one = nn.Linear(4, 7), nn.Linear(7, 2)
-        self.other = nn.Linear(7, 3)
-
-    def forward(self, x):
-        a = torch.relu(self.hidden(x))
-        return torch.cat([self.one(a), self.other(a)], dim=1)
 
 
 def drop(network, x, layer, kept):
@@ -74,31 +58,10 @@ def test_streamed_moments_are_numpys(chunk, shift):
         assert torch.equal(moment, expected)
 
 
-@pytest.mark.parametrize("chunk", [1, 33, 100])
-def test_pairs_of_the_same_tensor_are_recognised(chunk):
-    A = gaussian(100, 5).float()
-    found = moments((part, part) for part in A.split(chunk))
-    pairs = moments((part, part.clone()) for part in A.split(chunk))
-    assert found.BB is found.BA is found.AA
-    for intercept in (True, False):
-        once = found.about(intercept)
-        assert once[0] is once[1] is once[2]
-        for one, other in zip(once, pairs.about(intercept), strict=True):
-            assert torch.allclose(one, other, rtol=0, atol=1e-14)  # order of sums
-    assert found.BB.dtype == torch.float64
-
-
 def test_moments_of_no_rows_are_refused():
     for none in ([], [(torch.zeros(0, 3), torch.zeros(0, 3))]):
         with pytest.raises(ValueError, match="needs calibration inputs"):
             moments(none)
-
-
-def test_batches_are_those_given_or_parts_of_a_tensor():
-    given = [torch.zeros(3, 2), torch.zeros(5, 2)]
-    assert all(a is b for a, b in zip(batches(given), given, strict=True))
-    assert [len(part) for part in batches(torch.zeros(ROWS + 3, 2))] == [ROWS, 3]
-    assert [len(part) for part in batches(torch.zeros(IMAGES + 1, 1, 2, 2))] == [IMAGES, 1]
 
 
 @torch.no_grad()
@@ -125,24 +88,6 @@ def test_a_linear_layer_reads_rows_along_the_last_axis():
 
 
 @torch.no_grad()
-def test_activations_and_outputs_are_those_of_every_reader():
-    network, x = TwoReaders().double(), gaussian(30, 4)
-    layer = find_layers(network, x[:1])[1]
-    assert {name for name, _ in layer.readers} == {"one", "other"}
-    a = torch.relu(network.hidden(x))
-    assert torch.equal(read_units(network, layer, x)[0], torch.cat([a, a]))
-    outputs = read_units(network, layer, x)[1]
-    assert outputs.shape == (30, 5)
-    assert torch.equal(outputs.sum(), torch.cat([network.one(a), network.other(a)], 1).sum())
-    reduced, _ = drop(network, x, 1, [0, 2, 3])
-    again = torch.relu(reduced.hidden(x))
-    difference = torch.cat([reduced.one(again), reduced.other(again)], 1) - network(x)
-    expected = float(difference.norm() / network(x).norm())
-    assert relative_error(network, reduced, layer, x) == pytest.approx(expected, rel=1e-13)
-    assert relative_error(network, reduced, None, x) == pytest.approx(expected, rel=1e-13)
-
-
-@torch.no_grad()
 @pytest.mark.parametrize("chunk", [3, 20])
 def test_moments_of_a_layer_are_of_the_original_and_the_reduced_network(chunk):
     network, x = convolutional()
@@ -156,20 +101,6 @@ def test_moments_of_a_layer_are_of_the_original_and_the_reduced_network(chunk):
     assert np.allclose(found.mean_B, b.mean(0), rtol=1e-13)
     assert np.allclose(found.BA, joint[5:, :5], rtol=0, atol=1e-13)
     assert np.allclose(found.BB, joint[5:, 5:], rtol=0, atol=1e-13)
-
-
-@torch.no_grad()
-def test_relative_error_is_the_quotient_of_norms():
-    network, x = convolutional()
-    reduced, layer = drop(network, x, 1, [0, 1, 4, 5])
-    one, other = network[:5](x).numpy(), reduced[:5](x).numpy()
-    expected = np.linalg.norm(other - one) / np.linalg.norm(one)
-    assert relative_error(network, reduced, layer, x) == pytest.approx(expected, rel=1e-12)
-    assert relative_error(network, reduced, layer, x.split(3)) == pytest.approx(expected, rel=1e-12)
-    one, other = network(x).numpy(), reduced(x).numpy()
-    expected = np.linalg.norm(other - one) / np.linalg.norm(one)
-    assert relative_error(network, reduced, None, x) == pytest.approx(expected, rel=1e-12)
-    assert relative_error(network, network, None, x) == 0.0
 
 
 @torch.no_grad()

@@ -1,47 +1,18 @@
 """Compensation by least squares against numpy, and never worse than the mixing of the method."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from reducible import gaussian
 
-from combred.reduction import Merge, condense, describe_units, find_layers
-from combred.reduction.fit.calibration import moments, read_units
+from combred.reduction import Merge
+from combred.reduction.fit.calibration import moments
 from combred.reduction.fit.compensation import refit
-
-WIDTHS = [6, 40, 30, 5]
-
-
-def inputs(n: int = 500) -> torch.Tensor:
-    return gaussian(n, WIDTHS[0], seed=5)
 
 
 def keep(kept: list[int], units: int) -> Merge:
     """The merge that keeps some units and drops the others."""
     return Merge.prune(torch.tensor(kept), units)
-
-
-def condensed(network, layer: int, threshold: float) -> Merge:
-    """The merge of condensation, mixed by ratios of norms, of a hidden layer numbered from 1."""
-    return condense(
-        describe_units(network, find_layers(network, inputs(1))[layer]), threshold=threshold
-    )
-
-
-def activations(network, layer: int, x: torch.Tensor) -> torch.Tensor:
-    return read_units(network, find_layers(network, x)[layer], x)[0]
-
-
-def residual(merge: Merge, A: torch.Tensor) -> float:
-    """Mean square error of the activations A, read through a merge."""
-    return float((A - (A[:, merge.kept] @ merge.mixing + merge.offset)).square().sum() / len(A))
-
-
-@pytest.fixture
-def network(make_network):
-    return make_network(WIDTHS).double()
 
 
 def test_without_ridge_the_mixing_is_the_least_squares_of_numpy():
@@ -86,22 +57,3 @@ def test_activations_of_the_kept_units_alone_are_enough():
     narrow = refit(keep([1, 4, 7], 9), moments([(A, B[:, [1, 4, 7]])]))
     assert torch.allclose(whole.mixing, narrow.mixing, rtol=0, atol=1e-12)  # order of sums
     assert torch.allclose(whole.offset, narrow.offset, rtol=0, atol=1e-12)
-
-
-@torch.no_grad()
-def test_without_ridge_a_unit_that_is_never_active_gives_no_error(network):
-    # reduction.ridge=0 is allowed by the settings; the covariance is singular then.
-    norm = condensed(network, 1, 0.5)
-    A = activations(network, 1, inputs())
-    A[:, norm.kept[3]] = 0.0
-    fitted = refit(norm, moments([(A, A)]), ridge=0.0)
-    assert torch.isfinite(fitted.mixing).all()
-    assert residual(fitted, A) <= residual(norm, A) * (1 + 1e-12)
-
-
-def test_the_given_merge_is_not_modified():
-    A = gaussian(50, 5)
-    start = keep([0, 2], 5)
-    before = replace(start, mixing=start.mixing.clone(), offset=start.offset.clone())
-    refit(start, moments([(A, A)]))
-    assert torch.equal(start.mixing, before.mixing) and torch.equal(start.offset, before.offset)

@@ -3,8 +3,6 @@
 A method is tested here by being listed in `combred.reduction.METHODS`.
 """
 
-import inspect
-
 import pytest
 import torch
 from reducible import ALL_METHODS, NETWORKS, flops, linear, make, parameters, same, state
@@ -12,11 +10,10 @@ from torch import nn
 
 import combred
 from combred.config.reduction import REDUCTIONS
-from combred.reduction import METHODS, Merge, find_layers
+from combred.reduction import METHODS, find_layers
 from combred.reduction.fit.calibration import relative_error
 from combred.reduction.fit.compensation import COMPENSATIONS
 from combred.reduction.fit.held_out import split
-from combred.reduction.methods import Method
 
 every_method = pytest.mark.parametrize("method", ALL_METHODS)
 # Every method with every network and with every compensation, each pair once.
@@ -25,32 +22,6 @@ PAIRS = [
     for i, method in enumerate(ALL_METHODS)
     for j, network in enumerate(NETWORKS)
 ]
-
-
-def test_a_listed_method_is_tested_by_being_listed():
-    assert list(METHODS) == ALL_METHODS
-    assert {method for method, _, _ in PAIRS} == set(METHODS)
-    tests = [test for name, test in globals().items() if name.startswith("test_")]
-    tests = [test for test in tests if "method" in inspect.signature(test).parameters]
-    assert len(tests) > 4
-    for test in tests:
-        (listed,) = [m.args for m in test.pytestmark if m.args and m.args[0].startswith("method")]
-        methods = [case[0] if isinstance(case, tuple) else case for case in listed[1]]
-        assert set(methods) == set(METHODS), test.__name__
-
-
-def test_a_new_method_needs_nothing_but_to_be_listed(monkeypatch):
-    """The tests of this file pass for a method as soon as it is listed."""
-
-    def first_units(units, *, keep):
-        return Merge.prune(torch.arange(keep), units.m)
-
-    monkeypatch.setitem(METHODS, "first_units", Method(first_units))
-    for name in NETWORKS:
-        test_a_network_of_every_kind_is_reduced("first_units", name, "least_squares")
-    test_a_reduced_network_can_be_reduced_and_trained_again("first_units", "convolutional")
-    test_least_squares_is_never_worse_than_the_methods_own_mixing("first_units")
-    test_layers_without_any_activity_are_reduced("first_units")
 
 
 def test_every_method_is_a_setting():

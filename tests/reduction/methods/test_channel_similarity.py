@@ -1,7 +1,5 @@
 """Channel similarity against its equations and a clustering in plain Python (Zhang et al.)."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import torch
@@ -75,19 +73,6 @@ def test_distances_of_activations_are_equation_1():
             found = float(D[i, j])
             mse = float((maps[:, i] - maps[:, j]).square().mean())
             assert found == pytest.approx(mse, rel=1e-11, abs=1e-13)  # means of some hundred
-
-
-@torch.no_grad()
-def test_distances_of_moments_are_equation_2():
-    network, x = chain(), images()
-    maps = network[:2](x).transpose(0, 1).flatten(1).numpy()
-    found = distances(units_of(network, 1, x), "moments")[0].numpy()
-    for i in range(14):
-        for j in range(i):
-            a, b = maps[i], maps[j]
-            expected = (a.mean() - b.mean()) ** 2 + a.var() + b.var()
-            assert found[i, j] == pytest.approx(expected, rel=1e-11)
-            assert found[j, i] == pytest.approx(expected, rel=1e-11)
 
 
 def test_distances_of_batch_norms_are_equation_4():
@@ -165,22 +150,6 @@ def test_the_channel_of_the_largest_gamma_stands_for_its_cluster():
     assert not merge.offset.any() and (merge.kept.diff() > 0).all()
 
 
-def test_distances_are_normalised_in_each_layer():
-    network, x = chain(), images()
-    found = reduce(network, x[:1], method="channel_similarity", threshold=0.3)
-    for number, cut in enumerate(found.trace, start=1):
-        D = normalised(distances(units_of(network, number), "batch_norm")[0].numpy())
-        expected = average_linkage(D, lambda _, apart: apart > 0.3)
-        assert cut.units_after == len(expected)
-    assert [cut.units_after for cut in found.trace] != [14, 11]
-    # A layer with distances a million times smaller has the same clusters.
-    with torch.no_grad():
-        network[1].weight *= 1e-3
-        network[1].bias *= 1e-3
-    again = reduce(network, x[:1], method="channel_similarity", threshold=0.3)
-    assert [cut.units_after for cut in again.trace] == [cut.units_after for cut in found.trace]
-
-
 @torch.no_grad()
 def test_layers_without_batch_norm_take_their_statistics_from_calibration():
     network = nn.Sequential(nn.Linear(4, 12), nn.ReLU(), nn.Linear(12, 3)).double()
@@ -196,23 +165,6 @@ def test_layers_without_batch_norm_take_their_statistics_from_calibration():
         assert kept == members[variance[members].argmax()]
     with pytest.raises(ValueError, match="give calibration"):
         reduce(network, x[:1], method="channel_similarity", ratio=0.5)
-
-
-@torch.no_grad()
-def test_channels_with_equal_activations_are_merged_exactly():
-    network, x = chain(), images()
-    same = [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3]
-    for tensor in (*network[0].parameters(), *network[1].parameters()):
-        tensor.copy_(tensor[same])
-    network[1].running_mean.copy_(network[1].running_mean[same])
-    network[1].running_var.copy_(network[1].running_var[same])
-    method = partial(channel_similarity, statistics="activations")
-    found = reduce(
-        network, x[:1], method=method, layers=[1], threshold=1e-9, calibration=x, compensation="own"
-    )
-    assert found.trace[0].units_after == 5
-    # Sums of 14 terms, in float64.
-    assert torch.allclose(found.network(x), network(x), rtol=1e-11)
 
 
 def test_one_unit_and_equal_units_are_one_cluster():

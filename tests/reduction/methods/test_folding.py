@@ -1,7 +1,5 @@
 """Folding: planted clusters are found, and each becomes the mean of its units' folded rows."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 import torch
@@ -118,45 +116,6 @@ def test_a_kept_channel_with_gamma_zero_gets_another():
     folded = apply_merge(network, units.layer, merge)
     assert len(merge.kept) == 5
     assert torch.allclose(folded(x), network(x), rtol=0, atol=1e-12)  # float64
-
-
-@pytest.mark.parametrize(
-    "kind, keep",
-    [("linear", 1), ("linear", 6), ("convolution, norm", 3), ("convolution, norm", 11)],
-)
-def test_a_seed_determines_the_merge_and_at_most_keep_units_stay(kind, keep):
-    units = planted(kind, apart=1.0)[2]
-    one, same = folding(units, keep=keep, seed=3), folding(units, keep=keep, seed=3)
-    assert torch.equal(one.kept, same.kept) and torch.equal(one.mixing, same.mixing)
-    assert all(torch.equal(one.carriers[name], same.carriers[name]) for name in one.carriers)
-    for seed in range(10):
-        merge = folding(units, keep=keep, seed=seed)
-        assert 1 <= len(merge.kept) <= keep
-        assert torch.equal(merge.mixing.sum(dim=0), torch.ones(12).double())
-        assert torch.equal(merge.mixing[:, merge.kept], torch.eye(len(merge.kept)).double())
-        assert (merge.kept.diff() > 0).all()
-
-
-def test_clusters_left_empty_are_not_filled(monkeypatch):
-    labels = torch.tensor([0, 0, 3, 3, 5, 5, 0, 3, 5, 5, 5, 5])  # 1, 2 and 4 are empty
-    module = import_module("combred.reduction.methods.folding")
-    monkeypatch.setattr(module, "k_means", lambda *_: labels)
-    units = planted("linear", apart=1.0)[2]
-    merge = folding(units, keep=6)
-    assert len(merge.kept) == 3
-    assert sorted(merge.mixing.sum(dim=1).tolist()) == [3.0, 3.0, 6.0]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_at_the_end_of_k_means_each_point_is_nearest_to_its_own_centre(seed):
-    points = gaussian(60, 4, seed=seed)
-    labels = k_means(points, 7, seed, 200)
-    members = [[n for n in range(60) if labels[n] == c] for c in range(7)]
-    centres = [sum(points[n] for n in group) / len(group) for group in members if group]
-    for n in range(60):
-        distances = [float((points[n] - centre).norm()) for centre in centres]
-        own = [c for c, group in enumerate(filter(None, members)) if n in group]
-        assert own == [int(np.argmin(distances))]
 
 
 def test_k_means_is_as_good_as_that_of_scipy():

@@ -152,12 +152,6 @@ def attention() -> Net:
 
 
 NETWORKS = {
-    "post-activation": (post_activation, IMAGE),
-    "pre-activation": (pre_activation, IMAGE),
-    "concatenated": (concatenated, IMAGE),
-    "grouped": (grouped, IMAGE),
-    "tied": (tied, IMAGE),
-    "depthwise block": (depthwise_block, IMAGE),
     "depthwise on the input": (
         lambda: nn.Sequential(nn.Conv2d(3, 3, 3, groups=3), nn.ReLU(), nn.Conv2d(3, 2, 1)),
         IMAGE,
@@ -193,17 +187,6 @@ def test_every_layer_is_found_or_has_a_reason(name):
     every = {n for n, module in network.named_modules() if isinstance(module, kinds)}
     assert made | set(survey.untouched) == every and not made & set(survey.untouched)
     assert all(survey.untouched.values())
-
-
-def test_combreds_network():
-    survey = find_layers(Network([6, 12, 10, 4]), torch.zeros(1, 6))
-    first, second = survey.layers
-    assert (first.name, first.units, first.carriers) == ("layers.0", 12, ("layers.0",))
-    assert first.readers == (("layers.1", 1),) and second.readers == (("layers.2", 1),)
-    assert first.activation == second.activation == "relu"
-    assert first.homogeneous and first.takes_offset
-    assert not (first.bounded or first.residual or first.last_axis or first.norm or first.depthwise)
-    assert survey.untouched == {"layers.2": OUTPUT}
 
 
 def test_layers_by_number_and_by_name():
@@ -580,12 +563,6 @@ def test_an_example_without_a_batch_axis_is_recognised():
     assert survey.layers == [] and "give an example (n, ...)" in survey.untouched["0"]
 
 
-def test_layers_are_in_the_order_of_the_data():
-    network = Net(lambda n, x: n.a(torch.relu(n.c(torch.relu(n.b(x))))),
-                  a=nn.Conv2d(3, 3, 1), b=nn.Conv2d(3, 3, 1), c=nn.Conv2d(3, 3, 1))  # fmt: skip
-    assert [layer.name for layer in find_layers(network, IMAGE).layers] == ["b", "c"]
-
-
 @pytest.mark.parametrize(
     "function", [lambda x: x if x.sum() > 0 else -x, lambda x: torch.stack([row for row in x])]
 )
@@ -598,24 +575,6 @@ def test_an_example_that_does_not_fit_is_refused(capfd):
     with pytest.raises(ValueError, match=r"does not run on an example_input of shape \(2, 3\)"):
         find_layers(Network([6, 5, 4]), torch.zeros(2, 3))
     assert capfd.readouterr() == ("", "")  # one error and no output
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_the_network_is_not_modified(drawn, fails):
-    network = drawn(pre_activation()).train()
-    network.bn3.eval()  # frozen, as in fine-tuning
-    network.bn3.weight.requires_grad_(False)
-    modes = {name: module.training for name, module in network.named_modules()}
-    state = {key: value.clone() for key, value in network.state_dict().items()}
-    x = torch.randn(2, 3, 8, 8, generator=torch.Generator().manual_seed(1))
-    if fails:
-        with pytest.raises(ValueError, match="does not run"):
-            find_layers(network, x[:, :2])
-    else:
-        find_layers(network, x)
-    assert modes == {name: module.training for name, module in network.named_modules()}
-    assert all(torch.equal(value, state[key]) for key, value in network.state_dict().items())
-    assert not network.bn3.weight.requires_grad
 
 
 @pytest.mark.parametrize("rows", [1, 3])
@@ -632,11 +591,3 @@ def test_a_batch_norm_without_statistics_leaves_the_layer_alone(rows):
         assert [row.layer for row in found.trace] == ["3"]
         assert found.untouched["0"] == "1 keeps no running statistics"
         assert found.trace[0].flops_after == 2 * (4 * 6 + 6 * 3 + 3 * 2)  # of one row
-
-
-def test_an_activation_that_is_not_homogeneous_asks_for_calibration():
-    network = nn.Sequential(nn.Linear(4, 6), nn.GELU(), nn.Linear(6, 2))
-    x = torch.randn(300, 4, generator=torch.Generator().manual_seed(0))
-    with pytest.raises(ValueError, match="0: its activation.*: give calibration=inputs"):
-        combred.reduce(network, x[:1], ratio=0.5)
-    assert combred.reduce(network, x[:1], ratio=0.5, calibration=x).trace[0].units_after <= 3

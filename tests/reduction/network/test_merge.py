@@ -183,19 +183,6 @@ def assert_equal_to_rounding(found: Tensor, expected: Tensor) -> None:
     assert (found - expected).abs().max() <= 1e-12 * expected.abs().max()
 
 
-def test_the_cases_cover_every_kind_of_layer():
-    found = {}
-    for name, (make, shape) in NETWORKS.items():
-        found[name] = find_layers(make(), inputs(shape).float()).layers
-    every = [layer for layers in found.values() for layer in layers]
-    assert all(found.values()) and len(LAYERS) == len(every) > 24
-    for case in ("takes_offset", "residual", "norm", "depthwise", "last_axis"):
-        assert {bool(getattr(layer, case)) for layer in every} == {True, False}, case
-    assert any(len(layer.readers) > 1 for layer in every)
-    assert any(positions > 1 for layer in every for _, positions in layer.readers)
-    assert any(layer.residual and layer.depthwise for layer in every)
-
-
 @torch.no_grad()
 @every_layer
 def test_the_merged_network_computes_the_equation(given):
@@ -210,28 +197,6 @@ def test_the_merged_network_computes_the_equation(given):
     if layer.takes_offset:
         without = slow(network, layer, replace(merge, offset=0 * merge.offset), x)
         assert (expected - without).abs().max() > 1e-3 * out.abs().max()
-
-
-@torch.no_grad()
-@every_layer
-def test_all_modules_have_the_kept_units_only(given):
-    network, layer, x = given
-    merge = some_merge(layer)
-    merged = apply_merge(network, layer, merge)
-    again = find_layers(merged, x)
-    k = len(merge.kept)
-    name = f"{layer.name}.1" if layer.residual else layer.name
-    assert again[name].units == k
-    for carrier in again[name].carriers:
-        module = merged.get_submodule(carrier)
-        assert all(p.shape[0] == k for p in module.parameters())
-        width = {getattr(module, a) for a in ("out_features", "out_channels", "num_features")
-                 if hasattr(module, a)}  # fmt: skip
-        assert width == {k}
-    for reader, positions in layer.readers:
-        module = merged.get_submodule(reader)
-        entries = getattr(module, "in_features", None) or module.in_channels
-        assert entries == module.weight.shape[1] == k * positions
 
 
 @pytest.mark.parametrize("case", PADDED)

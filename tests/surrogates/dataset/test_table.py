@@ -6,7 +6,7 @@ import pytest
 from random_blocks import ROWS, block, written
 
 from combred.files.hdf5 import seal
-from combred.surrogates.dataset.schema import SAMPLERS, UNITS, StateFileError
+from combred.surrogates.dataset.schema import UNITS, StateFileError
 from combred.surrogates.dataset.table import StateTable, open_states
 
 # -- read ------------------------------------------------------------------------------------------
@@ -21,14 +21,6 @@ def test_rows_are_read_as_they_were_written(file, h2o2):
     assert table.rows == 10
     assert np.array_equal(table.sources, got["source"])
     assert np.array_equal(table.samplers, got["sampler"])
-
-
-@pytest.mark.parametrize("rows", [1, 3, 10, 100])
-def test_chunks_are_all_rows_in_order(file, h2o2, rows):
-    table = open_states(file, h2o2)
-    chunks = list(table.chunks(rows))
-    assert max(len(c) for c in chunks) <= rows
-    assert np.array_equal(np.concatenate([c.T for c in chunks]), table.read(0, 10).T)
 
 
 @pytest.mark.parametrize("rows", [2, 100])
@@ -228,15 +220,6 @@ def table_of(ignitions: int, flames: int = 0, rows: int = 30) -> StateTable:
     return StateTable("nowhere", len(order), {}, sources[order], samplers[order].astype("u1"))
 
 
-def test_usual_rows_and_rows_of_flames_have_these_samplers():
-    every = np.arange(len(SAMPLERS), dtype="u1")
-    table = StateTable("nowhere", len(every), {}, np.zeros(len(every), int), every)
-    usual = [SAMPLERS[i] for i in np.flatnonzero(table.usual)]
-    assert usual == ["ignition", "flame", "flow ignition"]
-    of_flames = [SAMPLERS[i] for i in np.flatnonzero(table.of_flames)]
-    assert of_flames == ["flame", "flame perturbed", "flame relaxed"]
-
-
 @pytest.mark.parametrize("fraction", [0.05, 0.2, 0.5])
 def test_trajectories_are_held_out_as_a_whole(fraction):
     table = table_of(ignitions=60, flames=20)
@@ -271,18 +254,3 @@ def test_states_are_drawn_once_and_from_the_given_rows(file, h2o2):
     assert all((row == expected).all(axis=1).any() for row in drawn)
     assert np.array_equal(table.draw(keep, 100, seed=0).state(), expected)
     assert np.array_equal(table.draw(keep, 3, seed=0).state(), drawn)
-
-
-def test_drawn_rows_keep_their_time_steps_and_labels(file, h2o2):
-    table = open_states(file, h2o2)
-    drawn = table.draw(table.sources != 0, 4, seed=0)
-    every = table.read(0, 10)
-    which = np.isin(every.T, drawn.T)  # every row has its own T
-    assert len(drawn) == which.sum() == 4 and not (which & (table.sources == 0)).any()
-    for name, column in every.columns().items():
-        assert np.array_equal(drawn.columns()[name], column[which]), name
-
-
-def test_no_row_may_be_drawn(file, h2o2):
-    table = open_states(file, h2o2)
-    assert table.draw(np.zeros(10, bool), 3, seed=0).state().shape == (0, 12)

@@ -1,6 +1,5 @@
 """Cards: what they say of a surrogate, the command in them, and which formats are read."""
 
-import inspect
 import json
 import shlex
 from dataclasses import asdict, replace
@@ -17,7 +16,6 @@ from combred.surrogates.files.card import (
     make_card,
     read_card,
 )
-from combred.surrogates.model.surrogate import Surrogate
 
 ACCURACY = {"delay_error": {"median": 0.01, "worst": 0.03}}
 
@@ -50,16 +48,6 @@ def test_a_card_describes_the_surrogate(surrogate, mechanism, path):
     assert card["network"]["weights"] == n_inputs * 24 + 24 * 16 + 16 * n_outputs
     assert card["network"]["kinetics"] is surrogate.kinetics
     assert card["tolerance"] == surrogate.TOLERANCE
-
-
-def test_a_card_names_methods_of_the_surrogate(surrogate, mechanism):
-    methods = make_card(surrogate, mechanism, {}, {})["methods"]
-    for call in methods:
-        name, _, arguments = call.partition("(")
-        _, *wanted = inspect.signature(getattr(Surrogate, name)).parameters
-        assert arguments == f"{', '.join(wanted)})"
-    text = methods["next_state_and_error(state, dt)"]
-    assert ("in_training_range" in text) != surrogate.kinetics
 
 
 def test_accuracy_is_taken_from_the_validation_with_its_inputs():

@@ -289,16 +289,6 @@ def test_the_exported_file_needs_operators_of_libtorch_only(exported, optimized)
     assert operators and all(name.startswith(("aten::", "prim::Tuple")) for name in operators)
 
 
-@torch.no_grad()
-def test_the_exported_file_has_the_error_estimate(exported, fitted, path):
-    loaded = exported[1]
-    later, error = loaded.next_state_and_error(path.state, path.steps)
-    assert torch.equal(later, loaded(path.state, path.steps))
-    eager = fitted.next_state_and_error(path.state, path.steps)[1]
-    assert torch.allclose(error, eager, rtol=1e-4) and torch.isfinite(eager).any()
-    assert torch.equal(loaded.in_training_range(path.state), fitted.in_training_range(path.state))
-
-
 def test_the_card_is_in_the_exported_file_and_beside_it(exported):
     file, loaded, stored, card = exported
     beside = file.with_suffix(".json")

@@ -150,16 +150,6 @@ def test_a_mechanism_given_by_path_travels_with_its_network(
     assert found.name == "mine.yaml" and found.text == mechanism.text
 
 
-def test_a_mechanism_of_a_folder_of_cantera_s_travels_too(make_network, tmp_path):
-    """Its name alone does not find it, and neither does its path from here."""
-    mechanism = load_mechanism("example_data/ammonia-CO-H2-Alzueta-2023.yaml")
-    transform = make_transform(mechanism, 0.1, 1e-13, 1 / 3, False)
-    network = make_network([transform.n_inputs, 8, transform.n_outputs])
-    path = tmp_path / "it.safetensors"
-    save_surrogate(path, make_surrogate(mechanism, transform, network), mechanism)
-    assert combred.load(path).mechanism.sha256 == mechanism.sha256
-
-
 def test_a_mechanism_that_cantera_brings_is_not_carried(tmp_path):
     path = tmp_path / "it.safetensors"
     save_surrogate(path, combred.load("drm19-11k"), load_mechanism("drm19.yaml"))

@@ -111,18 +111,6 @@ def test_every_type_of_rate_is_cantera_s(kinds):
     assert_cantera_s(kinds, *random_states(kinds))
 
 
-def test_every_type_of_rate_is_significant_in_the_test_mechanism(kinds):
-    """None is so slow that an error in it would not be seen."""
-    T, p, Y = random_states(kinds)
-    gas, shares = kinds.solution(), []
-    for state in zip(T, p, Y, strict=True):
-        gas.TPY = state
-        forward = np.abs(gas.forward_rates_of_progress)
-        used = gas.reactant_stoich_coeffs * forward / (gas.destruction_rates[:, None] + 1e-300)
-        shares.append(used.max(axis=0))
-    assert np.all(np.max(shares, axis=0) > 1e-3)
-
-
 UNKNOWN = {
     r"CO2 \+ O <=> CO \+ O2.*'pressure-dependent-Arrhenius'": PRESSURE_TABLE,
     r"H2 \+ OH \(\+M\).*'falloff-Tsang'": TSANG,

@@ -60,13 +60,6 @@ def test_enthalpy_is_conserved(mechanism, path, surrogate):
 
 
 @torch.no_grad()
-def test_inert_species_are_copied(mechanism, path, surrogate):
-    out = surrogate(path.state, path.steps)[:, 2:].numpy()
-    # Copied from the state scaled to sum 1: one rounding a step.
-    assert np.allclose(out[:, mechanism.inert], path.Y[:, mechanism.inert], rtol=1e-12, atol=0)
-
-
-@torch.no_grad()
 @pytest.mark.parametrize("n", [0, 1, 7])
 def test_any_number_of_states_is_advanced_each_by_itself(path, surrogate, n):
     """A state's answer and its error depend on no other state of the batch."""
@@ -96,14 +89,6 @@ def test_states_with_transport_errors_are_normalized(mechanism, path, surrogate)
     tidy = surrogate(torch.tensor(np.column_stack([path.T, path.p, clean])), path.steps)
     # Roundings of the sum may change the last float32 digit of the network's input.
     assert torch.allclose(out, tidy, rtol=1e-6, atol=1e-8)
-
-
-@torch.no_grad()
-def test_a_prediction_of_no_change_returns_the_state(path, unchanging):
-    out = unchanging(path.state, path.steps)
-    # With `StateTransform`, mass fractions below the floor of 1e-13 are returned as the floor.
-    assert (out[:, 2:] - path.state[:, 2:]).abs().max() < 1e-10
-    assert (out[:, 0] - path.state[:, 0]).abs().max() < 1e-6  # K; heat of formation of these
 
 
 @torch.no_grad()
@@ -214,16 +199,3 @@ def test_advance_answers_and_refuses_as_torchscript_does(path, surrogate, optimi
         # Freezing may reorder operations; the network is float32.
         assert np.allclose(found[0], known[0], rtol=1e-6)
         assert np.allclose(found[1], known[1], rtol=1e-4, atol=1e-10)
-
-
-@torch.no_grad()
-def test_the_scripted_surrogate_agrees(path, surrogate, optimized):
-    scripted = torch.jit.script(surrogate)
-    for _ in range(3):  # TorchScript profiles the first calls and fuses later
-        out = scripted(path.state, path.steps)
-    # The same operations, fused: float32 rounding of the network at most.
-    assert torch.allclose(out, surrogate(path.state, path.steps), rtol=1e-5, atol=1e-7)
-    given = path.state, path.steps
-    assert torch.allclose(scripted.source(*given), surrogate.source(*given), atol=1e-7 / DT)
-    with pytest.raises(torch.jit.Error, match="time steps are positive and finite"):
-        scripted(path.state, -1.0 * path.steps)

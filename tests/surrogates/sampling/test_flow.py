@@ -69,12 +69,6 @@ def test_the_record_has_the_numbers_of_the_file(made, table):
     assert record["largest_difference"] == table.attributes["largest_difference"] < 5e-6
 
 
-def test_the_provenance_has_the_sampler_and_its_fuel(table):
-    sampling = table.provenance["sampling"]
-    assert (sampling["sampler"], sampling["fuel"]) == ("flow", "H2:1")  # `auto` is resolved
-    assert (table.provenance["seed"], sampling["dt"]) == (SEED, SETTINGS.dt)
-
-
 def test_a_fuel_that_the_mechanism_lacks_is_refused(h2o2, tmp_path, in_this_process):
     with pytest.raises(ValueError, match="CH4"):
         make(tmp_path / "states.h5", h2o2, replace(SETTINGS, fuel="CH4:1"))

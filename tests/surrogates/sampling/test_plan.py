@@ -75,12 +75,6 @@ def test_flames_lie_in_their_ranges_and_in_that_of_the_mixtures():
         assert expected[0] < min(t.phi for t in flames) < max(t.phi for t in flames) < expected[1]
 
 
-def test_without_transport_data_there_are_no_flames():
-    plan = plan_trajectories(PREMIXED, 0, with_flames=False)
-    assert [t.kind for t in plan] == ["ignition"] * PREMIXED.ignitions
-    assert abs(sum(t.rows for t in plan) - PREMIXED.states) <= 1.5 * len(plan)
-
-
 MANY = BLOCKS * MOST_ROWS
 
 
@@ -92,11 +86,3 @@ def test_states_of_a_flow_are_planned_in_blocks(states):
     assert all(t.rows == plan[0].rows for t in plan[:-1]) and 0 < plan[-1].rows <= plan[0].rows
     assert plan[0].rows <= MOST_ROWS
     assert len(plan) >= BLOCKS - 1 or plan[0].rows == min(FEWEST_ROWS, states)
-
-
-def test_more_states_of_a_flow_begin_with_the_blocks_of_fewer():
-    few, many = (
-        plan_trajectories(replace(FLOW, states=states), seed=0)
-        for states in (MANY, MANY + 7 * MOST_ROWS)
-    )
-    assert many[: len(few)] == few

@@ -43,15 +43,6 @@ def test_the_file_holds_the_planned_rows(sampled, table, sampling_settings):
 # -- interrupted runs, failures --------------------------------------------------------------------
 
 
-def test_a_block_does_not_depend_on_what_was_sampled_before(drm19, sampling_settings):
-    plan = plan_trajectories(sampling_settings, seed=0)
-    used, fresh = (states_of(drm19, sampling_settings, 0) for _ in range(2))
-    used.block(plan[0])
-    first, second = used.block(plan[1]).columns(), fresh.block(plan[1]).columns()
-    for name in UNITS:
-        assert np.array_equal(first[name], second[name])
-
-
 def test_every_trajectory_has_its_own_random_numbers(drm19, sampling_settings):
     first = plan_trajectories(sampling_settings, seed=0)[0]
     states, others = (states_of(drm19, sampling_settings, seed) for seed in (0, 1))
@@ -59,35 +50,6 @@ def test_every_trajectory_has_its_own_random_numbers(drm19, sampling_settings):
     perturbed = block.sampler == 1
     assert not np.isin(twin.p[perturbed], block.p[perturbed]).any()
     assert not np.isin(others.block(first).p[perturbed], block.p[perturbed]).any()
-
-
-def test_an_interrupted_sampling_is_resumed_to_the_same_file(
-    tmp_path, drm19, sampling_settings, sampled, in_this_process
-):
-    file = tmp_path / "states.h5"
-    arguments = (file, drm19, sampling_settings, 0)
-    seen = []
-
-    def interrupt_after_three(finished, total):
-        seen.append((finished, total))
-        if len(seen) == 4:  # the first call has the rows of the start
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sample(*arguments, Processes(1, interrupt_after_three))
-    assert not file.exists()
-    damaged, *_ = tmp_path.glob("states.*.partial/*")
-    damaged.write_bytes(damaged.read_bytes()[:-1])
-    rows = np.count_nonzero(columns(sampled[0])["source"] == int(damaged.name))
-    resumed = []
-    record = sample(*arguments, Processes(1, lambda *done: resumed.append(done)))
-    # No finished block is computed again but the damaged one.
-    assert resumed[0] == (seen[-1][0] - rows, seen[-1][1])
-    assert resumed[-1] == (seen[0][1], seen[0][1])
-    assert record == sampled[1]
-    uninterrupted, stored = columns(sampled[0]), columns(file)
-    for name in stored:
-        assert np.array_equal(stored[name], uninterrupted[name]), name
 
 
 def test_an_interrupted_sampling_is_not_resumed_with_other_settings(

@@ -1,7 +1,5 @@
 """Batches of rows: their encoding, and that they depend on seed and step alone."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -72,29 +70,6 @@ def test_with_rates_the_target_is_the_change_less_the_corrector(table, correctin
     assert z[:, -1].argmin() == size.argmin()
 
 
-def test_rows_are_encoded_with_their_own_dt(table, correcting):
-    block = table.read(0, 20)
-    inputs = [encode(correcting, replace(block, dt=np.full(20, dt)))[0] for dt in (1e-6, 5e-7)]
-    mixed = replace(block, dt=np.repeat([1e-6, 5e-7], 10))
-    x = encode(correcting, mixed)[0]
-    # float32 products of other shapes.
-    assert torch.allclose(x[:10], inputs[0][:10], rtol=1e-5, atol=1e-5)
-    assert torch.allclose(x[10:], inputs[1][10:], rtol=1e-5, atol=1e-5)
-    assert not torch.allclose(x[10:], inputs[0][10:], rtol=1e-3)
-
-
-def test_the_range_of_dt_is_that_of_the_training_rows(h2o2, write_states, tmp_path):
-    n, rng = 40, np.random.default_rng(0)
-    T, Y = rng.uniform(1e3, 2e3, n), rng.dirichlet(np.ones(h2o2.n_species), n)
-    dt = np.geomspace(1e-8, 1e-5, n)
-    file = write_states(tmp_path / "s.h5", h2o2, T, np.full(n, 1e5), Y, T + 1.0, Y, dt=dt)
-    table = open_states(file, h2o2)
-    for kinetics in (False, True):
-        transform = make_transform(h2o2, 0.1, 1e-13, 1 / 3, kinetics)
-        fit_transform(transform, table, np.arange(n) < 3)
-        assert transform.dt_range.tolist() == [dt[3], dt[-1]]
-
-
 ROWS, PIECE = 640, 64
 
 
@@ -137,15 +112,6 @@ def test_each_row_occurs_once_in_an_epoch(numbered):
         assert np.array_equal(np.sort(epoch), expected)
         assert not np.array_equal(epoch, expected)  # shuffled
     assert not np.array_equal(*epochs)
-
-
-def test_no_row_occurs_twice_if_the_batch_does_not_divide_the_epoch(numbered):
-    rows = make_row_batches(numbered)
-    batches = [row_numbers(numbered, x) for x, _ in rows.batches([48] * 12, first=0)]
-    steps = numbered[2].sum() // 48  # the rest is dropped; the next epoch has another permutation
-    for epoch in (batches[:steps], batches[steps:]):
-        drawn = np.concatenate(epoch)
-        assert len(np.unique(drawn)) == len(drawn) == 48 * steps
 
 
 @pytest.mark.parametrize("first", [1, 7, 23])

@@ -1,18 +1,14 @@
 """The training loop: it lowers the loss, and a resumed training equals the uninterrupted one."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 
 from combred.surrogates.dataset.table import open_states
-from combred.surrogates.model.correction import make_transform
 from combred.surrogates.model.transform import StateTransform
 from combred.surrogates.training import loop
-from combred.surrogates.training.batches import RowBatches, TrainingData, encode, fit_transform
+from combred.surrogates.training.batches import TrainingData, encode, fit_transform
 from combred.surrogates.training.loop import forget_checkpoint, forward_mixed, train
-from combred.surrogates.training.schedules import learning_rate
 
 # -- precision -------------------------------------------------------------------------------------
 
@@ -31,50 +27,6 @@ def test_mixed_precision_equals_float32_to_eight_bits(make_network):
 # -- the loop --------------------------------------------------------------------------------------
 
 
-def test_training_lowers_the_loss_of_held_out_rows(training, tmp_path):
-    settings = training.changed(steps=300)
-    _, result = training.fit(tmp_path / "m.jsonl", settings)
-    first, *_, last = training.lines(tmp_path / "m.jsonl")
-    assert last["step"] == result["steps"] == 300
-    assert last["train"] < 0.7 * first["train"]
-    assert result["validation"] == last["validation"] < 0.8 * first["validation"]
-    # Lower than with a prediction of no change.
-    table = training.table
-    z = encode(training.transform, table.read(0, table.rows).rows(training.held_out))[1]
-    assert result["validation"] < 0.8 * z.abs().mean()
-
-
-@pytest.fixture(scope="module")
-def correcting(training, drm19):
-    """A training of a network that corrects QSS steps."""
-    transform = make_transform(drm19, 0.1, 1e-13, 1 / 3, kinetics=True)
-    fit_transform(transform, training.table, training.held_out)
-    widths = [transform.n_inputs, 32, 24, transform.n_outputs]
-    return replace(training, transform=transform, widths=widths)
-
-
-def test_a_network_that_corrects_qss_steps_is_trained_on_the_loss_of_its_transform(
-    training, correcting, tmp_path
-):
-    transform = correcting.transform
-    settings = training.changed(steps=200)
-    network, result = correcting.fit(tmp_path / "m.jsonl", settings)
-    first, *_, last = training.lines(tmp_path / "m.jsonl")
-    assert last["train"] < 0.9 * first["train"]
-    assert last["validation"] < 0.9 * first["validation"]
-    block = training.table.read(0, training.table.rows).rows(training.held_out)
-    x, z = encode(transform, block)
-    # Means in float32.
-    assert result["validation"] == pytest.approx(float(transform.loss(network(x), z)), rel=1e-5)
-
-
-def test_tiny_numbers_are_forgotten_every_fifty_steps(training, tmp_path, monkeypatch):
-    calls = []
-    monkeypatch.setattr(loop.Optimizers, "forget_tiny", lambda _: calls.append(1))
-    training.fit(tmp_path / "m.jsonl", training.changed(steps=101))
-    assert len(calls) == 3  # after the first, the 51st and the 101st
-
-
 @pytest.fixture(scope="module")
 def uninterrupted(training, tmp_path_factory):
     """Network, numbers and metrics of a training that was not interrupted."""
@@ -89,26 +41,6 @@ def test_the_validation_loss_is_that_of_the_held_out_rows(training, uninterrupte
     error = (network(x) - z).abs().detach().double().numpy()
     # Means in float32.
     assert result["validation"] == pytest.approx(error.mean(), rel=1e-5)
-    by_sampler = result["validation_by_sampler"]
-    names = ["ignition", "ignition perturbed", "ignition relaxed"]
-    assert list(by_sampler) == names
-    for i, name in enumerate(names):
-        assert by_sampler[name] == pytest.approx(error[block.sampler == i].mean(), rel=1e-5)
-
-
-def test_the_first_step_is_that_of_adam(training, tmp_path):
-    one = {"steps": 1, "batch": 64, "batch_final": 64}
-    settings = training.changed(optimizer="adam", **one)
-    rate = learning_rate(settings, 0)
-    network, before = training.fit(tmp_path / "m.jsonl", settings)[0], training.network()
-    data = TrainingData(training.table, training.transform, training.held_out)
-    rows = RowBatches(data, torch.device("cpu"))
-    x, z = next(rows.batches([64], first=0))
-    (before(x) - z).abs().mean().backward()
-    for new, old in zip(network.parameters(), before.parameters(), strict=True):
-        g = old.grad
-        expected = old - rate * g / (g.abs() + 1e-8)  # Kingma & Ba 2015, the first step
-        assert torch.allclose(new, expected, atol=1e-7)  # float32 rounding of weights of order 1
 
 
 @pytest.mark.parametrize("at", [1, 41, 60])
@@ -120,15 +52,6 @@ def test_a_killed_training_resumes_to_the_same_network(training, uninterrupted, 
     assert not training.same_weights(killed, resumed) or at == 60
     assert again["validation"] == result["validation"]
     assert training.lines(tmp_path / "m.jsonl") == training.lines(metrics)
-
-
-def test_in_bf16_it_resumes_to_the_same_network(training, tmp_path, monkeypatch):
-    monkeypatch.setattr(loop, "fastest_precision", lambda device: ("bf16", "asked for"))
-    settings = training.changed(steps=30)
-    whole, _ = training.fit(tmp_path / "whole.jsonl", settings)
-    training.fit_until_killed(tmp_path / "m.jsonl", 21, settings=settings)
-    resumed, _ = training.fit(tmp_path / "m.jsonl", settings)
-    assert training.same_weights(whole, resumed)
 
 
 def test_a_finished_training_is_not_repeated(training, tmp_path):

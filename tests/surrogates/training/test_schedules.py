@@ -37,15 +37,6 @@ def test_batches_grow_geometrically_from_first_to_last(phases):
     assert (values[1:] == 2 * values[:-1]).all()
 
 
-@pytest.mark.parametrize(
-    "expected",
-    [[100, 224, 500], [100, 130]],  # 1 + round(log2 5) = 3 phases of ratio sqrt 5; two at least
-)
-def test_a_last_batch_that_is_no_power_of_two_is_reached_in_about_as_many_phases(expected):
-    sizes = batch_sizes(TrainingSettings(steps=90, batch=100, batch_final=expected[-1]))
-    assert sorted(set(sizes)) == expected
-
-
 def test_the_precision_is_told_with_its_reason():
     precision, reason = fastest_precision(open_device())
     assert precision in ("float32", "bf16") and ("no" in reason) == (precision == "float32")

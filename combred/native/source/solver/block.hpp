@@ -15,6 +15,8 @@ template <class R, int N> struct Queue {
 
 template <class R, class Method> struct Solver {
   typedef Vector<R> V;
+  static constexpr int GIVEN = SPECIES + 4 + (Method::SOURCES ? int(ALL_SOURCES) : 0);
+  static constexpr int TAKEN = REACTIVE + 1 + Method::SOURCES;
   Step<R, Method> s;
   Reactor<R> reactor;
   V T, n[SPECIES];             // now
@@ -24,8 +26,8 @@ template <class R, class Method> struct Solver {
   V ideal;                     // of the last accepted step; 0: none
   size_t rows[WIDTH<R>];
   unsigned busy;               // a bit for each lane
-  Queue<R, SPECIES + 4> in;    // n, T, p over R C0, dt, until
-  Queue<R, REACTIVE + 1> out;  // changes of n, T
+  Queue<R, GIVEN> in;          // n, T, p over R C0, dt, until; sources
+  Queue<R, TAKEN> out;         // changes of n, T; the work
 };
 
 }  // namespace solver

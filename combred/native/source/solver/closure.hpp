@@ -157,15 +157,17 @@ PART Doubles temperature_of(Doubles energy, const Doubles (*n)[SPECIES], Doubles
   return found;
 }
 
-// T of the mixture n[1] with the energy of the mixture n[0] at T, from a guess; S: as for `energy_of`, of both;
-// infinite where there is none. Two steps of Newton's method suffice nearly always.
-INLINE Doubles temperature(Doubles T, const Doubles (*n)[SPECIES], const Doubles *S, Doubles guess) {
+// T of the mixture n[1] with the energy of the mixture n[0] at T, or later[0] times that plus later[1], from a guess;
+// S: as for `energy_of`, of both; infinite where there is none. Two steps of Newton's method suffice nearly always.
+INLINE Doubles temperature(Doubles T, const Doubles (*n)[SPECIES], const Doubles *S, Doubles guess,
+                           const Doubles *later = nullptr) {
   Doubles b[2][HEAT_TERMS], energy, h, cp, next = guess, last{};
   if (any(cross(T, guess))) {
     set_mixtures<1>(T, n, b);
     set_mixtures<1>(guess, n + 1, b + 1);
   } else set_mixtures<2>(T, n, b);
   energy_of(b[0], T, S[0], energy, cp);
+  if (later) energy = later[0] * energy + later[1];
   for (int i = 0; i < 2; i++) {
     energy_of(b[1], next, S[1], h, cp);
     last = (energy - h) * reciprocal(cp);

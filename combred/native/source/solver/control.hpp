@@ -25,8 +25,8 @@ INLINE void set_first_step(Solver<R, Method> &s, double tolerance) {
   const Mask<R> first = s.tried <= V{};
   if (!(bits_of(first) & s.busy)) return;
   V rise{};
-  for (int k = 0; k < REACTIVE; k++)
-    rise = at_least(V(absolute(s.s.f0[k]) * estimate(V(s.n[k] + R(MUCH_Y / WEIGHT[k])))), rise);
+  for (int k = 0; k < CHANGING<Method>; k++)
+    rise = at_least(V(absolute(s.s.f0[unknown<R>(k)]) * estimate(V(s.n[k] + R(MUCH_Y / WEIGHT[k])))), rise);
   const V over = s.dt * rise * R(1 / (MUCH * tolerance));
   const V part = exp2(V(log2(at_least(over, 1.0)) * R(-1.0 / 3))) * R(FIRST);
   s.h = select(first & (over > all_of<R>(1.0)), V(s.dt * part), s.h);

@@ -27,6 +27,12 @@ INLINE void accept(Solver<R, Method> &s, Vector<R> error, Vector<R> T_next, Mask
     s.n[k] = s.n[k] + change;
     s.total[k] = s.total[k] + change;
   }
+  if constexpr (Method::SOURCES) {
+    for (int k = REACTIVE; k < SPECIES; k++)
+      s.n[k] = s.n[k] + select(good, at_least(s.s.change[unknown<R>(k)], V(-s.n[k])), V{});
+    s.reactor = moved(s.reactor, select(good, s.s.added.dx, V{}));
+    s.s.added.work = select(good, V(s.s.added.work + s.s.change[s.s.SIZE - 1]), s.s.added.work);
+  }
 }
 
 // The time after `t` at which T passes `until` in a step h, by the parabola through T at both ends with the slope of
@@ -66,13 +72,20 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   s.t = s.worst = s.tried = s.ideal = s.total_T = none;
   for (int k = 0; k < REACTIVE; k++) s.total[k] = none;
   s.reactor = {all_of<R>(1e5), one, call.volume};
+  if constexpr (Method::SOURCES) {
+    for (V &of : s.s.added.of) of = none;
+    s.s.added.work = none;
+  }
   s.in.first = s.in.size = s.out.size = 0;
   s.busy = 0;
   refill(s, call, ALL_LANES<R>);
   while (s.busy) {
     V cp;
-    evaluate<R, true>(s.s.w, s.reactor, s.T, s.n, s.s.f0, cp);
+    if constexpr (Method::SOURCES)
+      evaluate_all<R, true>(s.s.added, s.s.w, s.reactor, s.T, s.n, s.s.added.work, s.s.f0, cp);
+    else evaluate<R, true>(s.s.w, s.reactor, s.T, s.n, s.s.f0, cp);
     set_first_step(s, call.tolerance);
+    if constexpr (Method::SOURCES) s.s.added.dx = s.h * s.s.added.of[DRIFT];
     const Mask<R> frozen = are_frozen(s, call.tolerance);
     const unsigned still = bits_of(frozen) & s.busy;
     V error{};
@@ -80,7 +93,7 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
       step(s.s, s.reactor, s.T, s.n, cp, s.h);
       error = select(frozen, error, error_of(s, call.tolerance));
     }
-    for (int k = 0; still && k < UNKNOWNS<R>; k++)
+    for (int k = 0; still && k < s.s.SIZE; k++)
       s.s.change[k] = select(frozen, V(s.h * s.s.f0[k]), s.s.change[k]);
     const V T_next = s.T + s.s.change[UNKNOWNS<R> - 1];
     // T may leave the range of states in between, where it still is that of the rates.

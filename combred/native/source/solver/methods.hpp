@@ -3,11 +3,13 @@
 //     (I / (gamma h) - J) k_i = f(y + sum_j A_ij k_j) + sum_j C_ij k_j / h
 //     y(t + h) = y + sum_i m_i k_i,   embedded error = sum_i e_i k_i
 #pragma once
+#include "solver/lanes.hpp"
 
 namespace solver {
 
 // Order 4 with an embedded order 3, three evaluations of f: Shampine, ACM Trans. Math. Softw. 8 (1982).
 struct Shampine {
+  static constexpr bool SOURCES = false;
   static constexpr int STAGES = 4, ORDER = 4;
   static constexpr double GAMMA = 0.5;
   static constexpr double A[4][4] = {{}, {2}, {48 / 25.0, 6 / 25.0}, {}};
@@ -21,6 +23,7 @@ struct Shampine {
 // Order 5 with an embedded order 4, stiffly accurate, eight evaluations of f: Steinebach, BIT Numer.
 // Math. 63 (2023), Rodas5P.
 struct Rodas5P {
+  static constexpr bool SOURCES = false;
   static constexpr int STAGES = 8, ORDER = 5;
   static constexpr double GAMMA = 0.21193756319429014;
   static constexpr double A[8][8] = {
@@ -52,5 +55,25 @@ struct Rodas5P {
   static constexpr double E[8] = {0, 0, 0, 0, 0, 0, 0, 1};
   static constexpr bool NEW_F[8] = {true, true, true, true, true, true, true, true};
 };
+
+// A method of states with sources (sources.hpp).
+template <class Method> struct Sourced : Method {
+  static constexpr bool SOURCES = true;
+};
+
+// x plus the row I of the coefficients of a method times the stages before it.
+enum Coefficients { OF_A, OF_C, OF_M, OF_E };
+template <class Method, Coefficients WHICH> INLINE constexpr double coefficient(int i, int j) {
+  return WHICH == OF_A ? Method::A[i][j] : WHICH == OF_C ? Method::C[i][j]
+       : WHICH == OF_M ? Method::M[j] : Method::E[j];
+}
+template <class R, class Method, Coefficients WHICH, int I, int J = 0, int N>
+INLINE Vector<R> with_stages(Vector<R> x, const Vector<R> (*K)[N], int k) {
+  if constexpr (J < I) {
+    constexpr double size = coefficient<Method, WHICH>(I < Method::STAGES ? I : 0, J);
+    if constexpr (size != 0.0) x = x + R(size) * K[J][k];
+    return with_stages<R, Method, WHICH, I, J + 1>(x, K, k);
+  } else return x;
+}
 
 }  // namespace solver

@@ -33,14 +33,17 @@ INLINE Vector<R> error_of(Solver<R, Method> &s, double tolerance) {
   Step<R, Method> &step = s.s;
   const V none{};
   V change_Y{}, error_Y{}, negative{}, sum{}, by_own{}, by_growing{};
-  for (int k = 0; k < REACTIVE; k++) {
-    const V change = with_stages<R, Method, OF_M, Method::STAGES>(none, step.K, k);
-    const V own = absolute(V(with_stages<R, Method, OF_E, Method::STAGES>(none, step.K, k)));
+  for (int k = 0; k < CHANGING<Method>; k++) {
+    const int at = unknown<R>(k);
+    const V change = with_stages<R, Method, OF_M, Method::STAGES>(none, step.K, at);
+    const V own = absolute(V(with_stages<R, Method, OF_E, Method::STAGES>(none, step.K, at)));
     const V after = s.n[k] + change;
-    step.change[k] = change;
+    step.change[at] = change;
     change_Y = at_least(V(absolute(change) * R(WEIGHT[k])), change_Y);
     error_Y = at_least(V(own * R(WEIGHT[k])), error_Y);
-    negative = at_most(V(after * R(WEIGHT[k])), negative);
+    V above = after;  // zero, but for what a sink takes: it may take more than there is
+    if constexpr (Method::SOURCES) above = after - s.h * at_most(step.added.of[k], 0.0);
+    negative = at_most(V(above * R(WEIGHT[k])), negative);
     sum = sum + change;
     const V size = at_least(s.n[k], after) * R(OF_SMALL) + R(FLOOR_SMALL / WEIGHT[k]);
     by_own = at_least(V(own * estimate(size)), by_own);
@@ -53,6 +56,8 @@ INLINE Vector<R> error_of(Solver<R, Method> &s, double tolerance) {
   const V change_T = with_stages<R, Method, OF_M, Method::STAGES>(none, step.K, LAST);
   const V error_T = absolute(V(with_stages<R, Method, OF_E, Method::STAGES>(none, step.K, LAST)));
   step.change[LAST] = change_T;
+  if constexpr (Method::SOURCES)
+    step.change[step.SIZE - 1] = with_stages<R, Method, OF_M, Method::STAGES>(none, step.K, step.SIZE - 1);
   const V part = s.h * reciprocal(s.dt);
   const V root = exp2(V(R(0.5) * log2(at_least(part, 1e-30))));
   const V scale_Y = R(tolerance) * (change_Y + R(FLOOR_Y) * root) + R(ROUNDING<R>);
@@ -74,8 +79,8 @@ INLINE Mask<R> are_frozen(const Solver<R, Method> &s, double tolerance) {
   typedef Vector<R> V;
   const R part = R(FROZEN * tolerance);
   V most{};
-  for (int k = 0; k < REACTIVE; k++)
-    most = at_least(V(absolute(s.s.f0[k]) * s.h - part * s.n[k] - R(LEAST_Y / WEIGHT[k])), most);
+  for (int k = 0; k < CHANGING<Method>; k++)
+    most = at_least(V(absolute(s.s.f0[unknown<R>(k)]) * s.h - part * s.n[k] - R(LEAST_Y / WEIGHT[k])), most);
   return (most <= V{}) & (s.h >= s.dt) &
       (absolute(s.s.f0[UNKNOWNS<R> - 1]) * s.h < all_of<R>(part));
 }

@@ -1,6 +1,6 @@
 // Lanes that are refilled as their states finish: rows are read, closed and written in full vectors.
 #pragma once
-#include "solver/block.hpp"
+#include "solver/supply.hpp"
 
 namespace solver {
 
@@ -14,7 +14,7 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
   if (call.deferred && call.deferred->size > Deferred::ROOM - 2 * BLOCK) return false;
   const size_t first = take(call.next, BLOCK);
   if (first >= call.n) return false;
-  V x[SPECIES + 4];  // as in s.in
+  V x[Solver<R, Method>::GIVEN];  // as in s.in
   V &T = x[SPECIES], &p = x[SPECIES + 1], &dt = x[SPECIES + 2], &until = x[SPECIES + 3];
   unsigned valid = 0;
   prefetch(call, first + BLOCK, BLOCK);
@@ -28,7 +28,13 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
     Doubles columns[COLUMNS];
     State state;
     read_rows(call.states, rows + half * SQUARE, columns);
-    valid |= bits_of(state_of(columns, state)) << half * SQUARE;
+    Mask<double> is_valid = state_of(columns, state);
+    if constexpr (Method::SOURCES) {
+      const Supply of = supply_of(call, rows + half * SQUARE);
+      is_valid = is_valid & can_end(of, state, call.volume);
+      for (int k = 0; k < ALL_SOURCES; k++) set_half(x[SPECIES + 4 + k], half, of.sources[k]);
+    }
+    valid |= bits_of(is_valid) << half * SQUARE;
     set_half(T, half, state.T);
     set_half(p, half, Doubles(state.p * (1.0 / (GAS_CONSTANT * C0))));
     for (int k = 0; k < SPECIES; k++) set_half(x[k], half, Doubles(state.Y[k] * PER_WEIGHT[k]));
@@ -41,7 +47,7 @@ INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
       fail(call, rows[i]);
     }
   }
-  compress(s.in.x, 0, valid, x, SPECIES + 4);
+  compress(s.in.x, 0, valid, x, s.GIVEN);
   return true;
 }
 
@@ -67,6 +73,7 @@ INLINE void refill(Solver<R, Method> &s, const Request &call, unsigned lanes) {
     expand(&s.reactor.p, taken, s.in.x + SPECIES + 1, first, 1);
     expand(&s.dt, taken, s.in.x + SPECIES + 2, first, 1);
     expand(&s.until, taken, s.in.x + SPECIES + 3, first, 1);
+    if constexpr (Method::SOURCES) expand(s.s.added.of, taken, s.in.x + SPECIES + 4, first, ALL_SOURCES);
     lanes &= ~taken;
   }
   const Mask<R> fresh = lanes_of<R>(wanted & ~lanes);
@@ -74,6 +81,7 @@ INLINE void refill(Solver<R, Method> &s, const Request &call, unsigned lanes) {
   for (int k = 0; k < REACTIVE; k++) s.total[k] = select(fresh, V{}, s.total[k]);
   s.reactor.rho = select(fresh, V(s.reactor.p * reciprocal(V(s.T * S))), s.reactor.rho);
   s.total_T = select(fresh, V{}, s.total_T);
+  if constexpr (Method::SOURCES) s.s.added.work = select(fresh, V{}, s.s.added.work);
   s.t = select(fresh, V{}, s.t);
   s.h = select(fresh, s.dt, s.h);
   s.worst = select(fresh, V{}, s.worst);
@@ -98,7 +106,9 @@ INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
     const Mask<double> own = lanes_of<double>(bits);  // the others would take the longest way
     const auto change = [&](int k) { return select(own, load_half<R>(s.out.x[k], half), Doubles{}); };
     for (int k = 0; k < REACTIVE; k++) dn[k] = change(k);
-    close(state, dn, change(REACTIVE), call.volume);
+    if constexpr (Method::SOURCES)
+      close(state, supply_of(call, rows), dn, change(REACTIVE), change(REACTIVE + 1), call.volume);
+    else close(state, dn, change(REACTIVE), call.volume);
     const unsigned good = bits & bits_of((state.T >= all_of<double>(LOWEST_T)) & (state.T <= all_of<double>(HIGHEST_T)));
     x[0] = state.T;
     x[1] = state.p;
@@ -109,7 +119,7 @@ INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
   }
   const int rest = s.out.size - size;
   for (int i = 0; i < rest; i++) s.out.rows[i] = s.out.rows[size + i];
-  for (int k = 0; rest > 0 && k <= REACTIVE; k++)
+  for (int k = 0; rest > 0 && k < s.TAKEN; k++)
     memcpy(s.out.x[k], s.out.x[k] + size, WIDTH<R> * sizeof(R));
   s.out.size = rest;
 }
@@ -130,6 +140,7 @@ INLINE void finish(Solver<R, Method> &s, const Request &call, unsigned done, uns
   }
   compress(s.out.x, at, done, s.total, REACTIVE);
   compress(s.out.x + REACTIVE, at, done, &s.total_T, 1);
+  if constexpr (Method::SOURCES) compress(s.out.x + REACTIVE + 1, at, done, &s.s.added.work, 1);
   if (s.out.size >= WIDTH<R>) write_out(s, call, WIDTH<R>);
 }
 

@@ -67,6 +67,7 @@ struct Request {
   bool ordered;         // the rows of all by `memory`
   const double *until;  // a row ends after the step in which its T passes this one; NULL: at dt
   double *time;         // when T passes it; infinite where it does not
+  const double *sources;  // rows as those of the states (combred.h); NULL: none
 };
 
 // The row that is the next one after i others.

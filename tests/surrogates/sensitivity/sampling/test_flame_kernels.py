@@ -62,13 +62,6 @@ def test_states_are_physical_and_of_the_ranges(h2o2):
     assert len(set(rows.dt)) == module.TIMES
 
 
-def test_a_species_counts_as_the_weight_says(h2o2, monkeypatch):
-    part, weight = drawn(h2o2, 0), module.WEIGHT
-    monkeypatch.setattr(module, "WEIGHT", 1.0)
-    whole = drawn(h2o2, 0)
-    assert part.sensitivity == pytest.approx(weight * whole.sensitivity, rel=1e-12)
-
-
 def test_a_time_step_longer_than_a_kernel_s_is_refused(h2o2):
     with pytest.raises(IntegrationError, match="too long for a flame kernel"):
         drawn(h2o2, 0, replace(SAMPLING, dt=[1e-3, 1e-2]))

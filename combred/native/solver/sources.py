@@ -1,0 +1,83 @@
+"""Sources beside the reactions of a solver: transport, a gas that flows in, a piston, heat.
+
+Takes what a user knows of them; gives the rows of `combred_advance_with_sources` of combred.h.
+"""
+
+import ctypes
+from dataclasses import dataclass
+
+import numpy as np
+
+from combred.chemistry.polynomials import GAS_CONSTANT
+from combred.chemistry.states import Real, Rows, require_real, states_of
+from combred.native.library import Library
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """Sources that are constant over a time step; each is a number, or an array with one for each
+    state: (n,), of mass fractions (n, n_species) or (n_species,).
+
+        dY_k/dt = w_k / rho + S_k - Y_k sum S + rate (Y0_k - Y_k)
+        dh/dt   = Q - h sum S + rate (h(T0, Y0) - h) + (dp/dt) / rho
+
+    S: `dY_dt` [1/s], mass of each species that comes to a unit of mass; its sum is 0 for transport.
+    Q: `heating` [W/kg], energy that comes with it or as heat. rate [1/s], T0 [K] and Y0: mixing
+    with a gas of this state, 1 / residence time of a stirred reactor. dp_dt [Pa/s].
+
+    At constant volume u stands for h, and drho_dt [kg/(m3 s)] for dp_dt, with (p / rho^2) drho/dt
+    for (dp/dt) / rho. h and u are those of Cantera, with the heats of formation.
+    """
+
+    dY_dt: Real = 0.0
+    heating: Real = 0.0
+    rate: Real = 0.0
+    T0: Real | None = None
+    Y0: Rows | None = None
+    dp_dt: Real = 0.0
+    drho_dt: Real = 0.0
+
+    def rows(self, library: Library, n: int, volume: bool) -> Rows:
+        """The rows (n, 2 + n_species) of n states. Raises ValueError for other shapes, for numbers
+        that are not finite, for a `rate` without the state of its gas, and for the change of what
+        the reactor does not keep."""
+        n_species = library.n - 2
+        other = "dp_dt" if volume else "drho_dt"
+        if np.any(getattr(self, other)):
+            kept = "volume: give drho_dt" if volume else "pressure: give dp_dt"
+            raise ValueError(f"{other} has no meaning at constant {kept}")
+        found = np.zeros((n, library.n))
+        found[:, 0] = self._rows("heating", (n,))
+        found[:, 1] = self._rows("drho_dt" if volume else "dp_dt", (n,))
+        found[:, 2:] = self._rows("dY_dt", (n, n_species))
+        rate = self._rows("rate", (n,))
+        if self.T0 is None or self.Y0 is None:
+            if rate.any():
+                raise ValueError("rate mixes with a gas: give its T0 [K] and Y0, too")
+        else:
+            states = states_of(self._rows("T0", (n,)), 1.0, self._rows("Y0", (n, n_species)))
+            if not np.allclose(states[:, 2:].sum(1), 1.0, rtol=0.0, atol=1e-3):
+                raise ValueError("the sum of Y0 is not 1: give mass fractions of all species")
+            found[:, 0] += rate * energies(library, states, volume)
+            found[:, 2:] += rate[:, None] * states[:, 2:]
+        return found
+
+    def _rows(self, name: str, shape: tuple[int, ...]) -> Rows:
+        """An argument as an array of a shape."""
+        given = require_real(name, getattr(self, name))
+        if given.shape not in ((), shape, shape[1:]):
+            raise ValueError(f"{name} has the shape {given.shape}: give {shape}, or one for all")
+        if not np.isfinite(given).all():
+            raise ValueError(f"{name} is not finite")
+        return np.array(np.broadcast_to(given, shape))
+
+
+def energies(library: Library, states: Rows, volume: bool) -> Rows:
+    """h, or u at constant volume, (n,) [J/kg] of states [T, p, Y] (n, 2 + n_species)."""
+    h, W = np.empty(len(states)), (ctypes.c_double * (library.n - 2))()
+    size, data = ctypes.c_size_t(len(states)), (states.ctypes.data, h.ctypes.data)
+    library.calls.combred_enthalpy(size, *map(ctypes.c_void_p, data))
+    for k in range(len(W)):
+        at = ctypes.byref(W, k * ctypes.sizeof(ctypes.c_double))
+        library.calls.combred_thermo(ctypes.c_size_t(k), at, None, None)
+    return h - volume * GAS_CONSTANT * states[:, 0] * (states[:, 2:] / np.array(W)).sum(1)

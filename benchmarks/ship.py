@@ -63,9 +63,10 @@ def tell_times(results: Path, folder: Path) -> list[str]:
     if not is_current(found):
         raise ValueError(f"{results} was measured by other code than is there: measure it again")
     for path in sorted(folder.glob("*.json")):
-        if row := found["rows"].get(path.stem):
+        card = read_card(path)
+        if card["network"]["kinetics"] and (row := found["rows"].get(path.stem)):
             time = {"seconds": row["seconds"], "machine": found["machine"]}
-            write_json(path, read_card(path) | {"time": time})
+            write_json(path, card | {"time": time})
             told.append(f"{path.stem}: {1e6 * row['seconds']:.2f} us a state")
     return told
 

@@ -19,7 +19,6 @@ from . import (
     flows,
     models,
     precision,
-    readme,
     reduction,
     results,
     settings,
@@ -28,7 +27,7 @@ from . import (
     steps,
 )
 
-OF = flow_step, flows, models, precision, readme, reduction, settings, skeletal, solver, steps
+OF = flow_step, flows, models, precision, reduction, settings, skeletal, solver, steps
 TABLES: dict[str, Callable[[], str]] = {
     name: results.marked(make) for page in OF for name, make in page.TABLES.items()
 }

@@ -1,6 +1,6 @@
 """Chemistries of methane/air beside each other (README.md, index.md, accuracy.md)."""
 
-from .markdown import percent, short, table
+from .markdown import percent, short, table, us
 from .results import read, source
 
 # Of README.md, each with what it is.
@@ -31,8 +31,8 @@ def short_table() -> str:
         "chemistry": lambda title, row: title,
         "size": lambda title, row: size(row),
         "ignition delay, worst error": lambda title, row: worst(row),
-        "a state": lambda title, row: us(row["seconds"]),
-        "a flow step": lambda title, row: us(row["flow_step"]),
+        "a state": lambda title, row: us(1e6 * row["seconds"]),
+        "a flow step": lambda title, row: us(1e6 * row["flow_step"]),
     }
     return table(columns, [(title, rows[name]) for name, title in SHOWN.items() if name in rows])
 
@@ -43,16 +43,11 @@ def whole_table() -> str:
         "chemistry, its reference": lambda name, row: f"{name}, {row['of'].removesuffix('.yaml')}",
         "tolerance": lambda name, row: short(row["tolerance"]),
         "delay, mean / worst": lambda name, row: percent(row["mean"], row["worst"], digits=3),
-        "a state": lambda name, row: us(row["seconds"]),
-        "a flow step": lambda name, row: us(row["flow_step"]),
+        "a state": lambda name, row: us(1e6 * row["seconds"]),
+        "a flow step": lambda name, row: us(1e6 * row["flow_step"]),
     }
     rows = read("flow_step.json", "rows").items()
     return table(columns, rows) + source("flow_step.json", "flow_step")
-
-
-def us(seconds: float) -> str:
-    """A time in microseconds, with two digits."""
-    return f"{float(f'{1e6 * seconds:.2g}'):g} us"
 
 
 TABLES = {"flow-step-short": short_table, "flow-step": whole_table}

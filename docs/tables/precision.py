@@ -1,7 +1,9 @@
 """Tables of error against time and weights (accuracy.md, numerics.md)."""
 
+import combred
+
 from .markdown import both, code, number, percent, seconds, short, table, us
-from .results import by_model, in_order, read, source
+from .results import TYPICAL, by_model, in_order, read, source
 
 SHOWN = 0.1, 0.01, 1e-3  # tolerances of surrogates in the table
 SOLVERS = (
@@ -30,6 +32,48 @@ def precision_table() -> str:
         ]
         text += table(columns, rows)
     return text + source("work_precision.json", "work_precision --states FILE")
+
+
+OURS = combred.Surrogate.TOLERANCE
+
+
+def _rounded(error: float) -> str:
+    """One digit of an error: 0.0042 is "4e-3"."""
+    return f"{error:.0e}".replace("e-0", "e-")
+
+
+def _at(rows: list[dict], *tolerances: float) -> list[dict]:
+    return [row for row in rows if row["tolerance"] in tolerances]
+
+
+# Tolerances of the solvers in the table of some lines; a surrogate has its default.
+SHOWN_SOLVERS = {
+    "combred.solver": (0.01, 1e-3, 1e-5), "CVODE": (1e-4, 1e-6),
+    "CVODE, exact Jacobian": (1e-4, 1e-6), "Rosenbrock34": (0.01,), "seulex": (0.01,),
+}  # fmt: skip
+
+
+def solvers_table(model: str = TYPICAL) -> str:
+    """Time and error of solvers and of one model at dt = 1e-6 s, of work_precision.json."""
+    lines = read("work_precision.json", "lines")["1e-06"]
+
+    def title(name: str, rows: list[dict]) -> str:
+        if name == "combred.solver":
+            return f"**{code(name)}**"
+        if name != model:
+            return name
+        return f"{code(name)}, {percent(rows[0]['solved'], digits=0)} of the states by the solver"
+
+    columns = {
+        "solver": title,
+        "relative tolerance": lambda name, rows: "; ".join(short(r["tolerance"]) for r in rows),
+        "time a state": lambda name, rows: (
+            "; ".join(f"{1e6 * r['seconds']:.{r['seconds'] < 1e-5:d}f}" for r in rows) + " us"
+        ),
+        "error of T": lambda name, rows: "; ".join(_rounded(r["rms"]) for r in rows),
+    }
+    shown = SHOWN_SOLVERS | {model: (OURS,)}
+    return table(columns, [(name, _at(lines[name], *given)) for name, given in shown.items()])
 
 
 def orders_table() -> str:
@@ -66,6 +110,7 @@ def weights_table() -> str:
 
 TABLES = {
     "precision": precision_table,
+    "solvers": solvers_table,
     "orders": orders_table,
     "weights": weights_table,
 }

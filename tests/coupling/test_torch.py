@@ -25,7 +25,7 @@ def folder(tmp_path_factory, surrogate, libraries) -> Path:
     own = torchscript.options
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(generator, "MOST_WEIGHTS", 0)
-        patch.setattr(torchscript, "options", lambda *of: ["-O0", *own(*of)])
+        patch.setattr(torchscript, "options", lambda *of: [*own(*of), "-O0"])
         patch.setattr(
             "combred.native.exporter.build_portable", lambda _: libraries["solver"].library.path
         )

@@ -26,7 +26,7 @@ def flow_states_table() -> str:
 
 def flow_errors_table() -> str:
     """The worst of all kinds of states of each model, of flow_states.json: undetected errors,
-    largest error of T, and the accepted components and states by the measure of DFODE-kit."""
+    largest error of T, and states accepted by the measure of DFODE-kit."""
 
     def worst(kinds: dict, key: str, dt: str, of=max) -> float:
         return of(kind[dt][key] for kind in kinds.values())
@@ -36,9 +36,6 @@ def flow_errors_table() -> str:
         "undetected": lambda model, kinds, dt: percent(worst(kinds, "bad", dt), digits=1),
         "error of T": lambda model, kinds, dt: (
             f"{number(worst(kinds, 'largest_T_error', dt), 1)} K"
-        ),
-        "accepted components": lambda model, kinds, dt: percent(
-            worst(kinds, "accepted_components", dt, min), digits=1
         ),
         "accepted states": lambda model, kinds, dt: percent(
             worst(kinds, "accepted_states", dt, min), digits=1

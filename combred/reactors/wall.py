@@ -34,7 +34,7 @@ def mechanism_of(solver: Integrator) -> Mechanism:
 def density(mechanism: Mechanism, state: State) -> Rows:
     """rho (n,) [kg/m3]."""
     T, p, Y = state
-    return p / (GAS_CONSTANT * T * (Y / mechanism.molecular_weights).sum(1))
+    return p / (GAS_CONSTANT * T * (Y / mechanism.molecular_weights).sum(-1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,24 +13,22 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-import cantera as ct
 import numpy as np
 
 import combred
 from combred.chemistry.fuel import name_mixture
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.transport import lacking
 from combred.config.fields import require
 from combred.experiments.ignition.rollout import coldest_ignition
-from combred.files.records import read_begun, strict, write_record
+from combred.files.records import read_begun, read_record, strict, write_record
 from combred.native.solver.multipliers import MultipliedSolver
-from combred.processes.workers import Processes, open_pool
+from combred.processes.workers import Processes
 from combred.skeletal import cases
-from combred.skeletal.cases import Cases, Ranges, states
-from combred.skeletal.delays import TOLERANCE, Delays
-from combred.skeletal.extinction import Extinctions
-from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved, flame_of
-from combred.skeletal.judging import Judge, opened
+from combred.skeletal.cases import Ranges
+from combred.skeletal.delays import TOLERANCE
+from combred.skeletal.flames import HELD_OUT, JUDGED, Solved
+from combred.skeletal.judging import opened
+from combred.skeletal.references import Asked, code_digest, make_judges
 from combred.skeletal.refit import refit as refitted
 from combred.skeletal.result import write_result
 from combred.skeletal.search import Search, Step
@@ -99,7 +97,8 @@ def reduce_mechanism(
     peaks = tuple(mechanism.species_names[mechanism.index(name)] for name in wanted.keep)
     stay[[mechanism.index(name) for name in peaks]] = True
     network = ReactionNetwork.of(mechanism)
-    solver = MultipliedSolver(mechanism, np.ones(len(network.reactions)), TOLERANCE)
+    chemistry = partial(MultipliedSolver, mechanism, tolerance=TOLERANCE)
+    solver = chemistry(np.ones(len(network.reactions)))
     coldest = coldest_ignition(mechanism, solver, gas.fuel, gas.oxidizer)
     ranges = Ranges(gas.fuel, gas.oxidizer, (coldest, HOTTEST))
     record = begun(folder / RECORD, mechanism, ranges, wanted)
@@ -108,16 +107,17 @@ def reduce_mechanism(
     folder.mkdir(parents=True, exist_ok=True)
     on_progress(0, mechanism.n_species, "references")
     processes = Processes(workers or _cores())
-    how = Solved(JUDGED, True, peaks)
-    judges = make_judges(processes, network, (ranges, cases.judged(ranges)), how)
+    given = processes, network, (solver, chemistry)
+    asked = Asked(ranges, cases.judged(ranges), Solved(JUDGED, True, peaks))
+    judges = make_judges(*given, asked, folder)
     with opened(processes, network, judges) as panel:
         search = Search(panel, wanted.error, frozenset(np.flatnonzero(stay).tolist()))
         steps = walk(search, network, record, folder / RECORD, wanted, on_progress)
         chosen = choose(search, steps, wanted, on_progress)
     on_progress(mechanism.n_species, mechanism.n_species, "held-out cases")
     near = next((flame.detailed for flame in panel.flames), None)
-    how, of = Solved(HELD_OUT, False, peaks), (ranges, cases.held_out(ranges))
-    with opened(processes, network, make_judges(processes, network, of, how, near)) as panel:
+    asked = Asked(ranges, cases.held_out(ranges), Solved(HELD_OUT, False, peaks), near)
+    with opened(processes, network, make_judges(*given, asked, folder)) as panel:
         errors = panel.by_case(chosen.skeleton)
     write_result(folder / RECORD, record, chosen, errors)
     return record
@@ -133,47 +133,25 @@ def _cores() -> int:
 
 
 def begun(file: Path, mechanism: Mechanism, ranges: Ranges, wanted: Wanted) -> dict:
-    """The record of a reduction, with the path so far. Raises ValueError where it has other
-    inputs."""
-    inputs = {
+    """The record of a reduction, with the path so far. One that wants something else of the same
+    mechanism and ranges begins anew; the numbers of the one before it, if it is finished, stay
+    beside its mechanism. Raises ValueError where the folder has another mechanism or ranges."""
+    of = {
         "mechanism": mechanism.name,
         "phase": mechanism.phase,
         "sha256": mechanism.sha256,
         "ranges": strict(asdict(ranges)),
-        **asdict(wanted),
-        "keep": sorted(wanted.keep),
         "version": combred.__version__,
+        "code": code_digest(),
     }
+    inputs = of | asdict(wanted) | {"keep": sorted(wanted.keep)}
+    before = read_record(file)
+    then = before.get("inputs", {})
+    if before and then != inputs and all(then.get(key) == value for key, value in of.items()):
+        if "file" in before:
+            os.replace(file, (file.parent / before["file"]).with_suffix(".json"))
+        return {"inputs": inputs, "path": []}
     return read_begun(file, inputs, "reduction") or {"inputs": inputs, "path": []}
-
-
-def make_judges(
-    processes: Processes,
-    network: ReactionNetwork,
-    of: tuple[Ranges, Cases],
-    how: Solved,
-    near: DetailedFlame | None = None,
-) -> list[Judge]:
-    """The judges of cases: delays, extinction, and flames, which start from one `near` them, or
-    from the first of them; no flames for a mechanism without transport data."""
-    mechanism, n, (ranges, todo) = network.mechanism, len(network.reactions), of
-    given = mechanism, partial(MultipliedSolver, mechanism, tolerance=TOLERANCE), n
-    gases = [] if lacking(mechanism.solution()) else todo.flames
-    unburnt = zip(*states(mechanism, ranges, gases), strict=True)
-    tasks = [
-        (network.whole(), gas, (float(T), float(p), Y))
-        for gas, (T, p, Y) in zip(gases, unburnt, strict=True)
-    ]
-    with open_pool(processes.workers, ct.suppress_thermo_warnings) as pool:
-        first = [pool.submit(flame_of, *task, near, how) for task in tasks[:1]]
-        judges: list[Judge] = [Delays(*given, todo.ignitions, ranges)]
-        extinctions = Extinctions(*given, todo.reactors, ranges)
-        judges += [extinctions] if extinctions.cases else []
-        found = [one.result() for one in first]
-        near = near or next((flame.detailed for flame in found if flame), None)
-        rest = [pool.submit(flame_of, *task, near, how) for task in tasks[1:]]
-        found += [one.result() for one in rest]
-    return judges + [flame for flame in found if flame]
 
 
 def walk(

@@ -79,6 +79,11 @@ def sentence(record: dict) -> str:
 def further(record: dict) -> str:
     """The time of a state, and an estimate of that of a flow step."""
     before, after = record["times"]
+    if before is None:
+        return (
+            f"Chemistry takes {microseconds(after)} a state on one core (solver at its default "
+            "tolerance, 1e-6 s, along an ignition). The detailed mechanism was not compiled."
+        )
     whole, left = before + TRANSPORT * record["of"][0], after + TRANSPORT * len(record["species"])
     return (
         f"Chemistry takes {microseconds(after)} a state on one core, {microseconds(before)} with "

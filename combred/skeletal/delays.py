@@ -6,6 +6,8 @@ detailed mechanism ignites in two stages, the time of the first stage is judged,
 its T is where T rises fastest before the second.
 """
 
+from typing import cast
+
 import numpy as np
 
 from combred.chemistry.equilibrium import equilibrium
@@ -13,20 +15,21 @@ from combred.chemistry.mechanism import Mechanism
 from combred.experiments.ignition.criteria import first_stage, times_to
 from combred.native.solver.library import Integrator
 from combred.skeletal.cases import Gas, Ranges, named, states
-from combred.skeletal.skeleton import Chemistry, Skeleton
+from combred.skeletal.compiled import TOLERANCE, Chemistry
+from combred.skeletal.large import Solver
+from combred.skeletal.skeleton import Skeleton
 
-TOLERANCE = 1e-3  # of the solver, whose delays are then within .02 %
 LATEST = 1.75  # delays of the detailed mechanism: one that has not ignited then has failed
 
 
 def detailed_delays(
-    mechanism: Mechanism, detailed: Integrator, gases: list[Gas], of: Ranges
+    mechanism: Mechanism, detailed: Solver, gases: list[Gas], of: Ranges
 ) -> list[np.ndarray]:
     """Of each case (n,): T [K] at half its rise, the delay [s], T [K] of a first stage, and its
     time [s]; infinite delays of cases that do not ignite, NaN without a first stage."""
     T, p, Y = states(mechanism, of, gases)
     half = 0.5 * (T + equilibrium(mechanism.solution(transport=False), T, p, Y)[0])
-    delay = times_to(detailed, (T, p, Y), half, tolerance=TOLERANCE)
+    delay = times_to(cast(Integrator, detailed), (T, p, Y), half, tolerance=TOLERANCE)
     stage, first = np.full((2, len(T)), np.nan)
     ignites = np.flatnonzero(np.isfinite(delay))
     begin = T[ignites], p[ignites], Y[ignites]
@@ -57,7 +60,8 @@ class Delays:
         half, delay, stage, first = known
         ignites, two = (np.flatnonzero(np.isfinite(times)) for times in (delay, first))
         rows = np.concatenate([ignites, two])
-        self.T, self.p, self.Y = (x[rows] for x in states(mechanism, of, gases))
+        self.T, self.p, Y = (x[rows] for x in states(mechanism, of, gases))
+        self.Y = Y[:, chemistry.columns]
         self.until = np.concatenate([half[ignites], stage[two]])
         self.times, self.longest = (
             np.concatenate([delay[ignites], first[two]]),
@@ -69,5 +73,5 @@ class Delays:
     def errors(self, skeleton: Skeleton) -> np.ndarray:
         """Relative errors (n,) of the delays, then of the first stages; infinite where a mixture
         ignites after more than `LATEST` delays of the detailed mechanism, or not at all."""
-        solver, begin = self.chemistry(skeleton.multipliers), (self.T, self.p, self.Y)
+        solver, begin = self.chemistry(skeleton), (self.T, self.p, self.Y)
         return solver.time_to(*begin, self.until, self.longest, TOLERANCE) / self.times - 1.0

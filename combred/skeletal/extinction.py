@@ -17,9 +17,10 @@ import numpy as np
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.thermo import Thermo
-from combred.native.solver.library import Integrator
 from combred.skeletal.cases import Gas, Ranges, named, states
-from combred.skeletal.skeleton import Chemistry, Skeleton
+from combred.skeletal.compiled import Chemistry
+from combred.skeletal.large import Solver
+from combred.skeletal.skeleton import Skeleton
 
 BELOW = 10.0  # K, of the first point of the branch, below equilibrium
 STEP = 20.0  # K, between points of the branch, until tau rises again
@@ -61,7 +62,7 @@ class Reactor:
 class Branch:
     """The steady states of one reactor with one solver, as a function of T."""
 
-    def __init__(self, solver: Integrator, thermo: Thermo, of: Inflow):
+    def __init__(self, solver: Solver, thermo: Thermo, of: Inflow):
         self.solver, self.thermo, self.of = solver, thermo, of
         self.h_in = float(thermo.enthalpy(np.array([of.T]), of.Y[None])[0])
 
@@ -114,7 +115,7 @@ class Branch:
 
 
 def detailed_extinctions(
-    mechanism: Mechanism, detailed: Integrator, gases: list[Gas], of: Ranges
+    mechanism: Mechanism, detailed: Solver, gases: list[Gas], of: Ranges
 ) -> list[np.ndarray]:
     """Of each case: T [K] and tau [s] at extinction and the curvature there, (n, 3), NaN of
     reactors that do not burn, or do not go out above `COLDEST`; and Y (n, n_species)."""
@@ -144,13 +145,14 @@ class Extinctions:
         of: Ranges,
         known: list[np.ndarray],
     ):
-        self.chemistry, self.thermo = chemistry, Thermo(mechanism)
+        self.chemistry, self.thermo = chemistry, Thermo(chemistry.mechanism)
         T, p, Y = states(mechanism, of, gases)
         rows = np.flatnonzero(np.isfinite(known[0][:, 0]))
-        self.reactors = []
+        self.reactors, left = [], chemistry.columns
         for i in rows:
-            (hot, tau, curvature), inflow = known[0][i], Inflow(float(T[i]), float(p[i]), Y[i])
-            end = Point(float(hot), float(tau), known[1][i])
+            inflow = Inflow(float(T[i]), float(p[i]), Y[i, left])
+            hot, tau, curvature = known[0][i]
+            end = Point(float(hot), float(tau), known[1][i, left])
             self.reactors.append(Reactor(inflow, end, float(curvature)))
         words = [named(gases[i]) for i in rows]
         self.cases = [f"{word}, {what}" for what in ("residence time", "T") for word in words]
@@ -158,10 +160,10 @@ class Extinctions:
     def errors(self, skeleton: Skeleton) -> np.ndarray:
         """Relative errors (n,) of the residence times at extinction, then of the temperatures;
         infinite where a skeleton does not burn near the extinction of the detailed mechanism."""
-        solver, pairs = self.chemistry(skeleton.multipliers), []
+        solver, pairs = self.chemistry(skeleton), []
         for reactor in self.reactors:
             branch, end = Branch(solver, self.thermo, reactor.of), reactor.end
-            Y = end.Y * skeleton.species
+            Y = end.Y * skeleton.species[self.chemistry.columns]
             start = branch.solve(end.T, Point(end.T, end.tau, Y / Y.sum()))
             found = start and branch.turn(start, reactor.curvature)
             ratios = (found[0].tau / end.tau, found[0].T / end.T) if found else (np.inf, np.inf)

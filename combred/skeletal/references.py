@@ -8,7 +8,7 @@ delays, one for the extinctions, one for each flame.
 import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import cantera as ct
@@ -18,16 +18,18 @@ import combred
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.transport import lacking
 from combred.files.parts import Parts
-from combred.native.solver.library import Integrator
 from combred.processes.workers import Processes, open_pool
 from combred.skeletal.cases import Cases, Ranges, states
+from combred.skeletal.compiled import Chemistry
 from combred.skeletal.delays import Delays, detailed_delays
 from combred.skeletal.extinction import Extinctions, detailed_extinctions
 from combred.skeletal.flames import DetailedFlame, Flame, Solved, flame_of
 from combred.skeletal.judging import Judge
-from combred.skeletal.skeleton import Chemistry, ReactionNetwork
+from combred.skeletal.large import Solver
+from combred.skeletal.skeleton import ReactionNetwork
 
 DELAYS, EXTINCTIONS, FLAMES = 0, 1, 2  # numbers of the parts; that of the first flame
+Results = tuple[list[np.ndarray], list[np.ndarray], list[list[np.ndarray]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,45 +43,55 @@ class Asked:
     near: DetailedFlame | None = None
 
 
-def make_judges(
+def detailed_results(
     processes: Processes,
     network: ReactionNetwork,
-    solvers: tuple[Integrator, Chemistry],
+    detailed: Solver,
     asked: Asked,
     folder: Path | None = None,
-) -> list[Judge]:
-    """The judges of cases: delays, extinction, and flames; no flames for a mechanism without
-    transport data. solvers: of the detailed mechanism and of skeletons; folder: where the results
-    of the detailed mechanism are kept, None for nowhere."""
-    mechanism, todo, (detailed, chemistry) = network.mechanism, asked.cases, solvers
+) -> Results:
+    """The results of the detailed mechanism in cases: delays, extinctions, and of each flame; no
+    flames for a mechanism without transport data. folder: where they are kept, None for nowhere."""
+    mechanism, todo = network.mechanism, asked.cases
     gases = [] if lacking(mechanism.solution()) else todo.flames
     T, p, Y = states(mechanism, asked.ranges, gases)
     known = _Known(folder, mechanism, asked)
-
-    def compute(what: Callable, gases: list) -> Callable[[], list[np.ndarray]]:
-        return lambda: what(mechanism, detailed, gases, asked.ranges)
-
     with open_pool(processes.workers, ct.suppress_thermo_warnings) as pool:
 
         def ask(i: int, near: DetailedFlame | None) -> Callable[[], list[np.ndarray]]:
             unburnt = float(T[i]), float(p[i]), Y[i]
-            given = network.whole(), unburnt, near, asked.how
-            return pool.submit(flame_of, *given).result
+            return pool.submit(flame_of, network.whole(), unburnt, near, asked.how).result
 
-        found = [known.read(FLAMES + i) for i in range(len(gases))]
-        first = ask(0, asked.near) if found and found[0] is None else None
-        delays = known.get(DELAYS, compute(detailed_delays, todo.ignitions))
-        ends = known.get(EXTINCTIONS, compute(detailed_extinctions, todo.reactors))
+        flames = [known.read(FLAMES + i) for i in range(len(gases))]
+        first = ask(0, asked.near) if flames and flames[0] is None else None
+        given = mechanism, detailed, todo.ignitions, asked.ranges
+        delays = known.get(DELAYS, partial(detailed_delays, *given))
+        given = mechanism, detailed, todo.reactors, asked.ranges
+        ends = known.get(EXTINCTIONS, partial(detailed_extinctions, *given))
         if first:
-            found[0] = known.get(FLAMES, first)
-        near = asked.near or next((DetailedFlame.of(flame) for flame in found if flame), None)
-        rest = {i: ask(i, near) for i, flame in enumerate(found) if flame is None}
-        for i, result in rest.items():
-            found[i] = known.get(FLAMES + i, result)
-    judges: list[Judge] = [Delays(mechanism, chemistry, todo.ignitions, asked.ranges, delays)]
-    extinctions = Extinctions(mechanism, chemistry, todo.reactors, asked.ranges, ends)
+            flames[0] = known.get(FLAMES, first)
+        near = asked.near or next((DetailedFlame.of(flame) for flame in flames if flame), None)
+        rest = {i: ask(i, near) for i, flame in enumerate(flames) if flame is None}
+        return (
+            delays,
+            ends,
+            [
+                known.get(FLAMES + i, rest[i]) if flame is None else flame
+                for i, flame in enumerate(flames)
+            ],
+        )
+
+
+def judges_of(
+    mechanism: Mechanism, chemistry: Chemistry, asked: Asked, known: Results
+) -> list[Judge]:
+    """The judges of cases with the `detailed_results`; chemistry: of skeletons."""
+    (delays, ends, flames), todo = known, asked.cases
+    given = mechanism, chemistry
+    judges: list[Judge] = [Delays(*given, todo.ignitions, asked.ranges, delays)]
+    extinctions = Extinctions(*given, todo.reactors, asked.ranges, ends)
     judges += [extinctions] if extinctions.cases else []
-    for gas, flame in zip(gases, found, strict=True):
+    for gas, flame in zip(todo.flames, flames, strict=False):  # none without transport data
         if flame:
             judges.append(Flame(DetailedFlame.of(flame), gas, asked.how.peaks, flame[-1]))
     return judges

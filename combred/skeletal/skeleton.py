@@ -6,7 +6,6 @@ collider where it has a single one: it goes with the first of them.
 """
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,9 +14,6 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactions import Reaction, read_reactions
-from combred.native.solver.library import Integrator
-
-Chemistry = Callable[[np.ndarray], Integrator]  # the solver for multipliers (n_reactions,)
 
 
 @dataclass(frozen=True, eq=False)

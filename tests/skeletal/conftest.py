@@ -5,6 +5,7 @@ import pytest
 from compiled_program import compile_quickly
 
 from combred.native.solver import multipliers
+from combred.skeletal.compiled import Chemistry
 from combred.skeletal.skeleton import ReactionNetwork
 
 
@@ -21,3 +22,15 @@ def quick_factors(h2o2, solver_of, made_once):
         solver = solver_of(h2o2)
         solver.with_multipliers(np.ones(h2o2.solution(transport=False).n_reactions))
     return solver
+
+
+@pytest.fixture
+def compiled_quickly(monkeypatch):
+    """Whose speed is no subject."""
+    monkeypatch.setattr(multipliers, "build", compile_quickly(monkeypatch, "-O1"))
+
+
+@pytest.fixture(scope="session")
+def chemistry(quick_factors, network) -> Chemistry:
+    """The solvers of skeletons of hydrogen."""
+    return Chemistry.of(network.whole())

@@ -25,13 +25,13 @@ def without_peroxide(network, h2o2):
     return skeleton, slower
 
 
-def test_delays_are_cvode_s(quick_factors, h2o2, without_peroxide):
+def test_delays_are_cvode_s(quick_factors, chemistry, h2o2, without_peroxide):
     """Of the detailed mechanism and of a skeleton, within .1 % (seen: .02); a mixture that does not
     ignite is left out, and one that ignites too late has an infinite error."""
     skeleton, slower = without_peroxide
     gases = [(1100.0, ATM, 1.0), (300.0, ATM, 1.0), (1600.0, 10 * ATM, 0.5)]
     known = detailed_delays(h2o2, quick_factors.with_multipliers(np.ones(N)), gases, RANGES)
-    judge = Delays(h2o2, quick_factors.with_multipliers, gases, RANGES, known)
+    judge = Delays(h2o2, chemistry, gases, RANGES, known)
     assert judge.cases == ["1100 K, 1 atm, phi 1", "1600 K, 10 atm, phi 0.5"]
     reactor = Reactor(h2o2, 1e-10, 1e-18)
 
@@ -48,13 +48,13 @@ def test_delays_are_cvode_s(quick_factors, h2o2, without_peroxide):
 
 
 def test_a_reactor_goes_out_below_its_residence_time_at_extinction(
-    quick_factors, h2o2, without_peroxide
+    quick_factors, chemistry, h2o2, without_peroxide
 ):
     """Cantera's reactor, begun on the burning branch, burns on at 1.01 of the residence time and
     goes out at .99, for the detailed mechanism and for a skeleton."""
     gases = [(300.0, ATM, 1.0)]
     known = detailed_extinctions(h2o2, quick_factors, gases, RANGES)
-    judge = Extinctions(h2o2, quick_factors.with_multipliers, gases, RANGES, known)
+    judge = Extinctions(h2o2, chemistry, gases, RANGES, known)
     (reactor,) = judge.reactors
     assert judge.cases == ["300 K, 1 atm, phi 1, residence time", "300 K, 1 atm, phi 1, T"]
     assert np.abs(judge.errors(without_peroxide[0].network.whole())).max() < 1e-6

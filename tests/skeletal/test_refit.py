@@ -17,7 +17,7 @@ ATM, LIMIT, UNCERTAINTY = ct.one_atm, 1e-3, 1.2
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Cantera's own calls
-def test_a_refit_mends_other_cases_too(network, h2o2, quick_factors):
+def test_a_refit_mends_other_cases_too(network, h2o2, quick_factors, chemistry):
     """The largest error of all judges becomes less than a third, that of delays which were not
     fitted less than half; no factor leaves its bounds, and reactions that are gone keep theirs."""
     gases = [(T, p * ATM, phi) for T in (1250.0, 1600.0) for p in (1, 5) for phi in (0.5, 1.0)]
@@ -25,7 +25,7 @@ def test_a_refit_mends_other_cases_too(network, h2o2, quick_factors):
 
     def judge(kind, detailed, gases):
         known = detailed(h2o2, quick_factors, gases, RANGES)
-        return kind(h2o2, quick_factors.with_multipliers, gases, RANGES, known)
+        return kind(h2o2, chemistry, gases, RANGES, known)
 
     stoichiometric = 300.0, ATM, 1.0
     unburnt = *stoichiometric[:2], h2o2.mixture("H2:1", RANGES.oxidizer, 1.0)

@@ -267,4 +267,7 @@ def choose(search: Search, steps: list[Step], wanted: Wanted, on_progress: OnPro
         swapped = search.swap(chosen, removed)
         if swapped is None:
             return finished(chosen)
-        chosen = swapped
+        for step in (swapped, *search.path(swapped, wanted.error, 0)):
+            if step.error <= wanted.error:
+                chosen = step
+                removed += map(index, step.removed)

@@ -22,6 +22,7 @@ TRANSPORT = (
     0.23e-6  # s for a species, cell and step: OpenFOAM v1912, counterflow (docs/findings.md)
 )
 FAILED = "**no result**"  # of a case in which the reduced mechanism does not ignite or burn
+LIMITS = 0.01, 0.02, 0.05, 0.1, 0.2  # errors, whose sizes the page tells
 SHOWN = 12  # cases with the largest errors, and last steps of the path
 
 
@@ -94,6 +95,25 @@ def further(record: dict) -> str:
     )
 
 
+def sizes(record: dict) -> str:
+    """The smallest mechanisms on the path within usual errors: what other limits would give."""
+    path = [
+        (row["species"], max(math.inf if e is None else e for e in row["errors"].values()))
+        for row in record["path"]
+    ]
+    least: dict[int, float] = {}
+    for limit in LIMITS:
+        within = [n for n, error in path if error <= limit]
+        if within:
+            least.setdefault(min(within), limit)
+    found = ", ".join(f"{n} within {100 * limit:g} %" for n, limit in least.items())
+    fewest, error = path[-1]
+    return (
+        f"Fewest species on the path, before swaps and refits: {found or 'none within 20 %'}. It "
+        f"ends at {fewest} species with an error of {percent(error)}."
+    )
+
+
 def largest(held_out: dict) -> float:
     """The largest held-out error of all judges; infinite where a skeleton failed."""
     errors = [error for cases in held_out.values() for error in cases.values()]
@@ -161,9 +181,10 @@ def path_section(record: dict) -> Section:
     groups = [row["removed"] for row in record["path"] if len(row["removed"]) > 1]
     together = ", ".join(name for group in groups for name in group)
     text = Text(
-        f"Removed together at first, for they change little: {together or 'none'}. Below are the "
-        "last steps of the search, also those beyond the limit: what the next removals cost. Swaps "
-        "and the removal of reactions follow the path and are not in it."
+        f"{sizes(record)} Removed together at first, for they change little: "
+        f"{together or 'none'}. Below are the last steps of the search, also those beyond the "
+        "limit: what the next removals cost. Swaps and the removal of reactions follow the path "
+        "and are not in it."
     )
     table = Table(["species", "removed", *judges], rows, RECORD, left=2)
     return Section("The path of the search", [text, table])

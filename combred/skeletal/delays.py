@@ -12,11 +12,11 @@ import numpy as np
 
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
-from combred.experiments.ignition.criteria import first_stage, times_to
+from combred.experiments.ignition.criteria import SAMPLES, first_stage, times_to
 from combred.native.solver.library import Integrator
 from combred.skeletal.cases import Gas, Ranges, named, states
 from combred.skeletal.compiled import TOLERANCE, Chemistry
-from combred.skeletal.large import Solver
+from combred.skeletal.large import Detailed, Solver
 from combred.skeletal.skeleton import Skeleton
 
 LATEST = 1.75  # delays of the detailed mechanism: one that has not ignited then has failed
@@ -33,7 +33,8 @@ def detailed_delays(
     stage, first = np.full((2, len(T)), np.nan)
     ignites = np.flatnonzero(np.isfinite(delay))
     begin = T[ignites], p[ignites], Y[ignites]
-    stage[ignites] = first_stage(detailed, begin, half[ignites], delay[ignites], TOLERANCE)
+    stepper = detailed.march(SAMPLES) if isinstance(detailed, Detailed) else detailed
+    stage[ignites] = first_stage(stepper, begin, half[ignites], delay[ignites], TOLERANCE)
     two = np.flatnonzero(np.isfinite(stage))
     if len(two):
         longest = LATEST * delay[two]

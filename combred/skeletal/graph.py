@@ -85,7 +85,7 @@ def base_of(
     """The smallest skeleton in the order of importance whose delays are within a `SHARE` of the
     limit, by bisection. known: the ignitions, T [K] at half their rise, and their delays [s]."""
     begin, half, delay = known
-    worth = importance(network, detailed, begin, delay, of)
+    worth = importance(network, detailed.march(SAMPLES), begin, delay, of)
     order = [k for k in np.argsort(worth).tolist() if k not in stay]
     low, high, found = 0, len(order), network.whole()
     while high - low > 1:

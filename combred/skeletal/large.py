@@ -65,11 +65,20 @@ class Detailed(Stepper):
         self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
     ) -> Solution:
         """As `Stepper.attempt`; errors are 0, or infinite where CVODE fails."""
+        return self.states_after(T, p, Y, dt, 1)[0]
+
+    def states_after(self, T: Rows, p: Real, Y: Rows, dt: Real, n: int) -> list[Solution]:
+        """As `attempt`, after each of n steps."""
         state, steps = states_of(T, p, Y), np.broadcast_to(dt, len(T))
-        found = self.ask(_attempt, list(zip(state, steps, strict=True)))
-        after = np.array([row for row, _ in found]).reshape(state.shape)
-        error = np.array([0.0 if done else np.inf for _, done in found])
-        return Solution(after[:, 0], after[:, 1], after[:, 2:], error, np.zeros(len(T), int))
+        tasks = [(row, step, n) for row, step in zip(state, steps, strict=True)]
+        found = self.ask(_attempt, tasks)
+        none = np.zeros(len(T), int)
+        solutions = []
+        for i in range(n):
+            after = np.array([states[i] for states, _ in found]).reshape(state.shape)
+            error = np.array([0.0 if done[i] else np.inf for _, done in found])
+            solutions.append(Solution(after[:, 0], after[:, 1], after[:, 2:], error, none))
+        return solutions
 
     def time_to(
         self, T: Rows, p: Real, Y: Rows, until: Rows, longest: Real, tolerance: Tolerance = None
@@ -85,6 +94,10 @@ class Detailed(Stepper):
         rows = zip(T, p, Y[:, skeleton.species], until, longest, strict=True)
         parts = [(skeleton.species, skeleton.listed, row) for row in rows]
         return np.array(self.ask(_skeleton_time_to, parts))
+
+    def march(self, n: int) -> "March":
+        """A stepper for those who advance states by n equal steps: one integration of each."""
+        return March(self, n)
 
     def rates(self, T: Rows, p: Real, Y: Rows) -> tuple[Rows, Rows]:
         """dY/dt, and zeros: destruction rates are not asked for, of states as of `Integrator`."""
@@ -119,15 +132,37 @@ class Detailed(Stepper):
         return self.gas.molecular_weights / self.gas.density
 
 
-def _attempt(own: _Own, task: tuple[np.ndarray, float]) -> tuple[np.ndarray, bool]:
-    """A state after a time, and whether it was advanced."""
-    state, dt = task[0].copy(), float(task[1])
+class March(Stepper):
+    """The first call of `attempt` integrates n steps; the next ones, which continue it with the
+    same dt, give the states that are there."""
+
+    def __init__(self, of: Detailed, n: int):
+        self.of, self.n = of, n
+        self.left: Iterator[Solution] = iter(())
+
+    def attempt(
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
+    ) -> Solution:
+        """As `Detailed.attempt`."""
+        after = next(self.left, None)
+        if after is None:
+            self.left = iter(self.of.states_after(T, p, Y, dt, self.n))
+            after = next(self.left)
+        return after
+
+
+def _attempt(own: _Own, task: tuple[np.ndarray, float, int]) -> tuple[np.ndarray, np.ndarray]:
+    """The states after a number of steps (n, 2 + n_species), and whether they are reached."""
+    begin, dt, n = task
+    states, done = np.tile(begin, (n, 1)), np.zeros(n, bool)
     try:
-        own.rough.start(state[0], state[1], state[2:])
-        state[0], state[2:] = own.rough.advance(dt)
+        own.rough.start(begin[0], begin[1], begin[2:])
+        for i in range(n):
+            states[i:, 0], states[i:, 2:] = own.rough.advance((i + 1) * float(dt))
+            done[i] = True
     except IntegrationError:
-        return task[0], False
-    return state, True
+        pass
+    return states, done
 
 
 def _time_to(own: _Own, task: tuple[np.ndarray, float, float]) -> float:

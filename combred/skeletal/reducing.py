@@ -245,11 +245,12 @@ def choose(search: Search, steps: list[Step], wanted: Wanted, on_progress: OnPro
         return step
 
     if wanted.species:
-        fewest = steps[-1].skeleton.n_species
+        fewest, error = steps[-1].skeleton.n_species, steps[-1].error
         if fewest > wanted.species:
             raise ValueError(
-                f"with fewer than {fewest} species a judged case does not ignite or burn, and "
-                f"{wanted.species} are asked for: ask for {fewest} or more"
+                f"with fewer than {fewest} species (largest error {100.0 * error:.2g} %) a judged "
+                f"case does not ignite or burn, and {wanted.species} are asked for: ask for "
+                f"{fewest} or more"
             )
         return finished(next(s for s in steps if s.skeleton.n_species <= wanted.species))
     chosen = [step for step in steps if step.error <= wanted.error][-1]

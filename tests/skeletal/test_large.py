@@ -33,6 +33,10 @@ def test_it_is_the_compiled_solver(detailed, quick_factors, ignitions):
     dt = 3.0 * times[0][:2]
     found, known = (s.attempt(T[:2], p[:2], Y[:2], dt, 1e-6) for s in (detailed, quick_factors))
     assert np.allclose(found.T, known.T, rtol=1e-3) and np.allclose(found.Y, known.Y, atol=1e-4)
+    march = detailed.march(2)
+    half = march.attempt(T[:2], p[:2], Y[:2], 0.5 * dt)
+    again = march.attempt(half.T, half.p, half.Y, 0.5 * dt)
+    assert np.allclose(again.T, found.T, rtol=1e-3) and np.all(half.T < found.T)
     T, p, Y = found.T, found.p, np.maximum(found.Y, 1e-6)
     rates, expected = (s.rates(T, p, Y)[0] for s in (detailed, quick_factors))
     assert np.allclose(rates, expected, atol=1e-6 * np.abs(expected).max())

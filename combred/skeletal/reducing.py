@@ -198,7 +198,7 @@ def walk(
     are kept in its file one by one. Raises ValueError where the base exceeds the limit."""
     mechanism, gone = base.network.mechanism, np.flatnonzero(~base.species).tolist()
     first, steps = search.judge(base, gone), []
-    if gone and first.error > wanted.error:
+    if gone and not wanted.species and first.error > wanted.error:
         raise ValueError(
             f"the graph leaves {base.n_species} species of {mechanism.name} with an error of "
             f"{first.error:.2g}, above error={wanted.error:g}: ask for a larger error"

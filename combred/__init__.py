@@ -22,10 +22,13 @@ _HOMES = {
     "Mechanism": "chemistry.mechanism:Mechanism",
     "Sources": "native.solver.sources:Sources",
     "Surrogate": "surrogates.model.surrogate:Surrogate",
+    "Transform": "surrogates.model.own_transform:Transform",
     "export": "surrogates.files.export",
+    "export_surrogate": "libraries:export_surrogate",
     "flame": "experiments.premixed.flame",
     "ignition": "experiments.ignition.rollout",
     "ignition_delay": "experiments.ignition.criteria:ignition_delay",
+    "judge": "judging:judge",
     "kernels": "kernels",
     "load": "surrogates.files.shipped:load",
     "load_mechanism": "chemistry.mechanism:load_mechanism",
@@ -36,6 +39,7 @@ _HOMES = {
     "reduce_mechanism": "skeletal.reducing:reduce_mechanism",
     "reduction": "reduction",
     "solver": "native.solver:solver",
+    "surrogate": "surrogates.model.own:surrogate",
     "validation": "validation",
 }
 __all__ = list(_HOMES)

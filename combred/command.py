@@ -87,7 +87,8 @@ def parser() -> argparse.ArgumentParser:
     one = of.add_parser(
         "export", help="write a library, its source and its header for a flow code",
         description="Write the library of a mechanism's solver, or of a model, for every CPU of "
-        "this machine's kind, with source and header: combred export gri30.yaml folder",
+        "this machine's kind, with source and header; of a model also surrogate.pt (TorchScript) "
+        "and its card: combred export gri30.yaml folder",
     )  # fmt: skip
     one.set_defaults(work=export)
     one.add_argument("what", metavar="WHAT", help="a mechanism, the name of a model, "
@@ -188,7 +189,7 @@ def export(given: argparse.Namespace) -> int:
     from combred.libraries import names_mechanism
     from combred.pipeline.console import console, progress
 
-    what, entries = given.what, ""
+    what, entries, why = given.what, "", ""
     if given.version and not given.openfoam:
         raise ValueError("--version is that of OpenFOAM: add --openfoam, or leave it out")
     if names_mechanism(what):
@@ -202,9 +203,14 @@ def export(given: argparse.Namespace) -> int:
         if given.openfoam:
             written, entries = native.export_case(what, given.folder, given.version)
         else:
-            written = native.export(what, given.folder)
+            if isinstance(what, str):  # a network
+                written, why = combred.export_surrogate(what, given.folder)
+            else:
+                written = native.export(what, given.folder)
     for path in written:
         print(path)
+    if why:
+        print(f"no C++: {why}")
     if entries:
         print(f"\nThe case needs these entries:\n\n{entries}", end="")
     return 0

@@ -1,4 +1,5 @@
-"""Compiled libraries of mechanisms and of surrogates alike: doors of `combred.native`.
+"""Compiled libraries of mechanisms and of surrogates alike, doors of `combred.native`; and all
+files of a surrogate.
 
 Takes a mechanism, a surrogate or the name of one; calls `combred.native` with the mechanism and,
 where there is a network, the `Extension` that `combred.surrogates.library` makes of it. For a
@@ -44,6 +45,40 @@ def export(
     """
     mechanism, extension = parts(what, card, title)
     return exporter.export(mechanism, folder, extension)
+
+
+def export_surrogate(
+    what: "Surrogate | str | Path", folder: Path | str, card: dict | None = None
+) -> tuple[list[Path], str]:
+    """Write all that a flow solver may take of a surrogate: surrogate.pt (TorchScript), its card
+    surrogate.json, and the files of `export` where the network has a form in C++. Returns the paths
+    of those written, and why there is no C++, "" where there is.
+
+    what: a surrogate, or what `combred.load` takes. card: of the surrogate, as that of
+    `combred.judge`; by default that of the name, or one without measured errors. A card that says
+    `rejected` in its accuracy gives rejected.pt and its card alone. Raises as `export`.
+    """
+    with needing_train("the export of a network"):
+        from combred.surrogates.files import export as torchscript
+        from combred.surrogates.files.card import own_card
+        from combred.surrogates.library.generator import extension
+    from combred.surrogates.files.shipped import load, models
+
+    surrogate, title = (load(what), str(what)) if isinstance(what, str | Path) else (what, "")
+    card = card or models().get(title) or own_card(surrogate)
+    rejected = card["accuracy"].get("rejected", "")
+    path = Path(folder) / ("rejected.pt" if rejected else "surrogate.pt")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    states = torchscript.states_in_range(surrogate)
+    torchscript.export_torchscript(path, surrogate, card, states)
+    written, why = [path, path.with_suffix(".json")], f"rejected: {rejected}" if rejected else ""
+    if not rejected:
+        try:
+            added = extension(surrogate, card, title)
+        except ValueError as error:
+            return written, str(error)
+        written += exporter.export(surrogate.mechanism, folder, added)
+    return written, why
 
 
 def export_case(what: "Exported", case: Path | str, version: str = "") -> tuple[list[Path], str]:

@@ -7,6 +7,7 @@
     combred export gri30.yaml case --openfoam
     combred openfoam
     combred models
+    combred cache --clear
     combred run stage=2
 
 `combred run` is `python -m combred.pipeline`.
@@ -21,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import combred
+from combred.files.records import cache_folder
 from combred.processes.interrupts import stop_at_once
 
 
@@ -117,7 +119,13 @@ def parser() -> argparse.ArgumentParser:
     one = of.add_parser("models", help="the networks that come with combred")
     one.set_defaults(work=models)
     one.add_argument("name", nargs="?", default="", help="of a network: print its card, in JSON")
+    one = of.add_parser("cache", help="size of the cache of compiled code; --clear empties it")
+    one.set_defaults(work=cache)
+    one.add_argument("--clear", action="store_true", help="remove what an hour did not use")
     of.add_parser("run", help="train, reduce and judge networks: key=value, as stage=2; --help")
+    for name, one in of.choices.items():
+        if name != "export":  # whose --version is that of OpenFOAM
+            one.add_argument("--version", action="version", version=combred.__version__)
     return command
 
 
@@ -267,6 +275,16 @@ def models(given: argparse.Namespace) -> int:
     print("\nworst delay: by the network alone, in the ignitions of its run; README.md has others,")
     print("with the solver behind it. us a state: of a flow, with the solver, on one core")
     print(f"({' and '.join(machines)}).")
+    return 0
+
+
+def cache(given: argparse.Namespace) -> int:
+    """Tell the size of the cache, or clear it."""
+    from combred.files.cache import clear, entries
+
+    folder, size = cache_folder(), sum(entries().values())
+    removed = f", of them {clear() / 1e6:.0f} MB removed" if given.clear else ""
+    print(f"{folder}: {size / 1e6:.0f} MB{removed}")
     return 0
 
 

@@ -197,7 +197,7 @@ def export(given: argparse.Namespace) -> int:
     from combred.libraries import names_mechanism
     from combred.pipeline.console import console, progress
 
-    what, entries, why = given.what, "", ""
+    what, entries = given.what, ""
     if given.version and not given.openfoam:
         raise ValueError("--version is that of OpenFOAM: add --openfoam, or leave it out")
     if names_mechanism(what):
@@ -212,13 +212,11 @@ def export(given: argparse.Namespace) -> int:
             written, entries = native.export_case(what, given.folder, given.version)
         else:
             if isinstance(what, str):  # a network
-                written, why = combred.export_surrogate(what, given.folder)
+                written = combred.export_surrogate(what, given.folder)
             else:
                 written = native.export(what, given.folder)
     for path in written:
         print(path)
-    if why:
-        print(f"no C++: {why}")
     if entries:
         print(f"\nThe case needs these entries:\n\n{entries}", end="")
     return 0

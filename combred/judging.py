@@ -4,6 +4,7 @@ Takes whatever advances (T, p, Y) by dt, as a network, a solver or a function of
 errors in ignitions and, if asked for, premixed flames, times, and the page judge.html.
 """
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -125,8 +126,9 @@ def exceeded(measured: dict, limits: dict[str, float]) -> str:
         error, which = (PremixedFlames.limits if flame else Ignitions.limits)[kind]
         if found := measured.get("flame") if flame else measured:
             value = found[error][which]
-            if value is None or not value <= limit:  # None: infinite, in JSON
-                amount = "infinite" if value is None else f"{value:.1%}"
+            value = math.inf if value is None else value  # None: infinite, in JSON
+            if not value <= limit:
+                amount = f"{value:.1%}" if math.isfinite(value) else "infinite"
                 said.append(f"the {CRITERIA[kind]} is {amount}, above {limit:.3g}")
     return "; ".join(said)
 

@@ -38,14 +38,13 @@ def profiles_table() -> str:
     defaults, text = resolve([]), ""
     for profile in PROFILES:
         settings = resolve([f"profile={profile}"])
-        values = [
-            (key, value_of(settings, key), value_of(defaults, key))
-            for key in keys()
-            if key != "profile"
+        values = {key: value_of(settings, key) for key in keys() if key != "profile"}
+        rows = [
+            (code(key), code(written(value)))
+            for key, value in values.items()
+            if value != value_of(defaults, key)
         ]
-        rows = [(code(key), code(written(value)), code(written(default)))
-                for key, value, default in values if value != default]  # fmt: skip
-        shown = table(["key", "value", "default"], rows, left=3) if rows else "All defaults.\n\n"
+        shown = table(["key", "value"], rows, left=2) if rows else "All defaults.\n\n"
         text += f"### profile={profile}\n\n{shown}"
     return text
 

@@ -128,8 +128,7 @@ def test_every_setting_is_on_the_settings_page_and_every_model_in_its_table(prin
 def test_a_measured_number_stands_in_its_table(printed):
     found = tables.results.read("ignitions.json", "models")["drm19-11k"]["1e-07"]
     error = f"{100 * found['mean']:.3f} / {100 * found['worst']:.3f} %"
-    row = f"| `drm19-11k` | 1e-7 s ({len(found['delay_errors'])}) | {error} |"
-    assert row in printed["ignitions"]
+    assert f"| `drm19-11k` | {error} |" in printed["ignitions"]
     found["delay_errors"][0] = None
     assert tables.results.not_ignited(found) == 1
 

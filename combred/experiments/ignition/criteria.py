@@ -26,7 +26,7 @@ BEFORE, SLOW = 100.0, 0.3  # K above the initial T, where the search for a maxim
 OF_RISE, GROWTH, MOST = 6.0, 1.06, 90  # first steps until `IGNITED`; growth of a step; of all steps
 PAST, HIGHER = 0.7, 1e-3  # share of a maximum at which it has passed; by how much a peak is higher
 FINER, SHARP = 12, 5e-3  # steps around a maximum; the longest of them, in delays
-BLOCK = 256  # mixtures whose states are kept on their way
+BLOCK = 1024  # mixtures whose states are kept on their way
 SAMPLES = 60  # steps of a delay in which stages are looked for
 STAGE, LULL = 20.0, 0.3  # K, of a first stage; dT/dt after it, a share of that in it
 SPECIES = re.compile(r"peak (\S+)")
@@ -94,10 +94,11 @@ def _delays(
     if kind == "half rise":
         half = 0.5 * (T + _burnt(solver, *begin))
         return times_to(solver, begin, half, longest, tolerance)
-    rise = kind if isinstance(kind, float) else IGNITED
-    delay = times_to(solver, begin, T + rise, longest, tolerance)
+    if isinstance(kind, float):
+        return times_to(solver, begin, T + kind, longest, tolerance)
+    delay = _search(solver, begin, T + IGNITED, longest, tolerance)
     ignites = np.flatnonzero(np.isfinite(delay))
-    if isinstance(kind, float) or not len(ignites):
+    if not len(ignites):
         return delay
     found = np.full(len(T), np.inf)
     if kind == "first stage":
@@ -133,6 +134,22 @@ def times_to(
     """The times (n,) [s] at which states begin = T, p, Y pass the temperatures `until` (n,) [K];
     infinite where they do not within `longest` [s]. As `Integrator.time_to`, but each is computed
     in a call whose time is about its own, which decides how accurate it is."""
+    times = _search(solver, begin, until, longest, tolerance)
+    found = np.flatnonzero(np.isfinite(times) & (times > 0.0))
+    if len(found):
+        (T, p, Y), limits = (x[found] for x in begin), MARGIN * times[found]
+        times[found] = solver.time_to(T, p, Y, until[found], limits, tolerance)
+    return times
+
+
+def _search(
+    solver: Integrator,
+    begin: tuple[Rows, Rows, Rows],
+    until: Rows,
+    longest: float,
+    tolerance: Tolerance,
+) -> Rows:
+    """`times_to`, each of the first call in which it is found."""
     times, limit = np.full(len(until), np.inf), min(SHORTEST, longest)
     late = np.flatnonzero(np.isfinite(until))
     while len(late):
@@ -142,10 +159,6 @@ def times_to(
         if limit >= longest:
             break
         limit = min(LONGER * limit, longest)
-    found = np.flatnonzero(np.isfinite(times) & (times > 0.0))
-    if len(found):
-        (T, p, Y), limits = (x[found] for x in begin), MARGIN * times[found]
-        times[found] = solver.time_to(T, p, Y, until[found], limits, tolerance)
     return times
 
 
@@ -221,14 +234,18 @@ def _maximum(way: _Way, states: np.ndarray, delay: Rows) -> Rows:
     if way.species is not None:
         end = path[-1, :, 2 + way.species]
         none |= end > (1.0 - HIGHER) * samples[i, every]
+    found, rows = np.empty(len(t)), every
     while True:
         first = np.maximum(i - (way.species is None), 0)
         last = np.minimum(first + 3 - (way.species is not None), len(times) - 1)
-        found = _vertex(at, samples, i)
-        dt = (times[last, every] - times[first, every]) / FINER
-        if not np.any(dt > SHARP * delay / FINER):
+        column = np.arange(len(rows))
+        found[rows] = _vertex(at, samples, i)
+        states, start = path[first, column], times[first, column]
+        dt = (times[last, column] - start) / FINER
+        coarse = np.flatnonzero(dt > SHARP * delay[rows] / FINER)
+        if not len(coarse):
             return np.where(none, np.inf, found)
-        states, start = path[first, every], times[first, every]
+        rows, states, start, dt = rows[coarse], states[coarse], start[coarse], dt[coarse]
         path, times, at, samples = way.march(states, start, dt, 1.0, FINER, passes=False)
         i = samples.argmax(axis=0)
 

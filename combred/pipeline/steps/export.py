@@ -57,7 +57,10 @@ def export_native(
     if not is_compiled(surrogate):
         for path in (source, library, folder / "combred.h"):
             path.unlink(missing_ok=True)  # of a network that this run had before
-        return f"no surrogate.cpp, since it is for networks of at most {MOST_WEIGHTS:,} weights"
+        return (
+            f"no surrogate.cpp, since it is for networks of at most {MOST_WEIGHTS:,} weights; "
+            f"`combred export {folder} FOLDER` makes a library that calls LibTorch"
+        )
     if library not in native.export(surrogate, folder, card, title):
         return (
             f"{source}, not compiled, since there is no C++ compiler: compile it where there is "

@@ -177,7 +177,7 @@ def command_of(settings: dict, mechanism: Mechanism, stage: int) -> str:
     ignored = ["only", "workers", "profile", "run", "stage"]
     if stage == 0:
         ignored += [key for key in wanted if key.startswith(("reduction.", "retraining."))]
-    elif wanted.get("reduction.parameters") or wanted.get("reduction.criteria"):
+    elif any(wanted.get(f"reduction.{way}") for way in ("parameters", "criteria", "automatic")):
         ignored += ["reduction.layers", "reduction.thresholds"]  # the stage table is not used
     given = {"profile": profile, "run": wanted.get("run"), "stage": stage}
     words = [f"{key}={value}" for key, value in given.items() if value not in ("", None)]

@@ -14,6 +14,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.surrogates.model.forms import StateSurrogate
 from combred.surrogates.model.network import Network
 from combred.surrogates.model.own_transform import Transform
+from combred.surrogates.model.surrogate import Surrogate
 from combred.surrogates.model.transform import StateTransform, signed_power
 
 
@@ -40,6 +41,11 @@ class OwnNetwork(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """The module's answer."""
         return self.module(x)
+
+
+def why_no_cpp(surrogate: Surrogate) -> str:
+    """Why the network of a surrogate has no form in C++, whatever its size; "" where it has."""
+    return surrogate.network.why if isinstance(surrogate.network, OwnNetwork) else ""
 
 
 class Code(nn.Module):

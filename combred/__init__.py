@@ -24,11 +24,14 @@ _HOMES = {
     "Surrogate": "surrogates.model.surrogate:Surrogate",
     "differentiable": "reactors.autograd:differentiable",
     "extinction_curve": "reactors.stirred:extinction_curve",
+    "Transform": "surrogates.model.own_transform:Transform",
     "export": "surrogates.files.export",
+    "export_surrogate": "libraries:export_surrogate",
     "flame": "experiments.premixed.flame",
     "ignition": "experiments.ignition.rollout",
     "ignition_delay": "experiments.ignition.criteria:ignition_delay",
     "ignition_sensitivity": "reactors.derivatives:ignition_sensitivity",
+    "judge": "judging:judge",
     "kernels": "kernels",
     "load": "surrogates.files.shipped:load",
     "load_mechanism": "chemistry.mechanism:load_mechanism",
@@ -42,6 +45,7 @@ _HOMES = {
     "reduce_mechanism": "skeletal.reducing:reduce_mechanism",
     "reduction": "reduction",
     "solver": "native.solver:solver",
+    "surrogate": "surrogates.model.own:surrogate",
     "validation": "validation",
 }
 __all__ = list(_HOMES)

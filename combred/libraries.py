@@ -1,10 +1,12 @@
-"""Compiled libraries of mechanisms and of surrogates alike: doors of `combred.native`.
+"""Compiled libraries of mechanisms and of surrogates alike, doors of `combred.native`; and all
+files of a surrogate.
 
 Takes a mechanism, a surrogate or the name of one; calls `combred.native` with the mechanism and,
 where there is a network, the `Extension` that `combred.surrogates.library` makes of it. For a
 mechanism nothing of `combred.surrogates` is loaded.
 """
 
+import logging
 import math
 from collections.abc import Callable
 from functools import partial
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     Exported = Mechanism | Surrogate | str | Path
 
+log = logging.getLogger(__name__)
 LIBRARY = "libsurrogate.so"  # of a network
 
 
@@ -40,11 +43,41 @@ def export(
     what: a mechanism or the name of its file (.yaml, .yml); else a surrogate, or what
     `combred.load` takes: the name of a model that comes with combred, or a stageN.safetensors. Of a
     surrogate: card, found with a name; title: which surrogate it is, for the head of surrogate.cpp.
-    A network that is too large for C++ becomes surrogate.pt, and libsurrogate.so calls LibTorch,
-    with libsolver.so behind it. Raises FileNotFoundError where there is no such mechanism or model,
-    and as `combred.native.exporter.export`, which also says what happens without a C++ compiler.
+    A network that is too large for C++, or has none, becomes surrogate.pt, and libsurrogate.so
+    calls LibTorch, with libsolver.so behind it. Raises FileNotFoundError where there is no such
+    mechanism or model, and as `combred.native.exporter.export`, which also says what happens
+    without a C++ compiler.
     """
     return _writer(what, card, title)[2](Path(folder))
+
+
+def export_surrogate(
+    what: "Surrogate | str | Path", folder: Path | str, card: dict | None = None
+) -> list[Path]:
+    """Write all that a flow solver may take of a surrogate: surrogate.pt (TorchScript), its card
+    surrogate.json, and the files of `export`; returns the paths of those written.
+
+    what: a surrogate, or what `combred.load` takes. card: of the surrogate, as that of
+    `combred.judge`; by default that of the name, or one without measured errors. A card that says
+    `rejected` in its accuracy gives rejected.pt and its card alone, and the log tells why. Raises
+    as `export`.
+    """
+    with needing_train("the export of a network"):
+        from combred.surrogates.files.card import own_card
+        from combred.surrogates.files.export import export_torchscript, states_in_range
+
+    surrogate, card, title = _named(what, card, "")[1:]
+    assert surrogate is not None
+    card = card or own_card(surrogate)
+    rejected = card["accuracy"].get("rejected", "")
+    path = Path(folder) / ("rejected.pt" if rejected else "surrogate.pt")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    export_torchscript(path, surrogate, card, states_in_range(surrogate))
+    written = [path, path.with_suffix(".json")]
+    if rejected:
+        log.warning("No library is written, the network is rejected: %s", rejected)
+        return written
+    return list(dict.fromkeys([*written, *export(surrogate, folder, card, title)]))
 
 
 def export_case(what: "Exported", case: Path | str, version: str = "") -> tuple[list[Path], str]:
@@ -66,8 +99,9 @@ def _writer(
     if surrogate is None:
         return mechanism, exporter.SOLVER_LIBRARY, partial(exporter.export, mechanism)
     from combred.surrogates.library import generator, torchscript
+    from combred.surrogates.model.own_form import why_no_cpp
 
-    if generator.is_compiled(surrogate):
+    if generator.is_compiled(surrogate) and not why_no_cpp(surrogate):
         extension = generator.extension(surrogate, card, title)
         return mechanism, LIBRARY, partial(exporter.export, mechanism, extension=extension)
     return mechanism, LIBRARY, partial(torchscript.export, surrogate, card=card, title=title)

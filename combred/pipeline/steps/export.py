@@ -12,9 +12,6 @@ import numpy as np
 import torch
 
 from combred import native
-from combred.config.reduction import CRITERIA
-from combred.experiments.ignition.experiment import Ignitions
-from combred.experiments.premixed.experiment import PremixedFlames
 from combred.files.records import write_record
 from combred.native import NativeSurrogate
 from combred.pipeline.console import console
@@ -26,22 +23,6 @@ from combred.surrogates.model.surrogate import Surrogate
 CHECKED = 512  # held-out states on which the exported file has to agree with the surrogate
 ACCEPTED = "surrogate.pt", "surrogate.json", "surrogate.cpp", native.LIBRARY, "combred.h"
 REJECTED = "rejected.pt", "rejected.json"
-
-
-def exceeded(measured: dict, limits: dict[str, float]) -> str:
-    """The errors of a stage of validation.json that exceed their limits, in words; "" where none
-    does. Flames count where there are any."""
-    said = []
-    for kind, limit in limits.items():
-        flame = kind in PremixedFlames.limits
-        error, which = (PremixedFlames.limits if flame else Ignitions.limits)[kind]
-        if found := measured.get("flame") if flame else measured:
-            value = found[error][which]
-            value = math.inf if value is None else value  # None: infinite, in JSON
-            if not value <= limit:
-                amount = f"{value:.1%}" if math.isfinite(value) else "infinite"
-                said.append(f"the {CRITERIA[kind]} is {amount}, above {limit:.3g}")
-    return "; ".join(said)
 
 
 def export(folder: Path, surrogate: Surrogate, card: dict, data: Data) -> None:

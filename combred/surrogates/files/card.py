@@ -75,6 +75,13 @@ def make_card(surrogate: "Surrogate", mechanism: Mechanism, accuracy: dict, trai
     }
 
 
+def own_card(surrogate: "Surrogate", accuracy: dict | None = None) -> dict:
+    """The card of a network that was trained elsewhere; accuracy: as `make_card` has it, {} where
+    it was not measured."""
+    made = {"start": "a network of one's own"}
+    return make_card(surrogate, surrogate.mechanism, accuracy or {}, made)
+
+
 def _methods(surrogate: "Surrogate") -> dict[str, str]:
     """The methods of the exported file, all of states (n, 2 + n_species), float64, and time steps
     dt (n,) [s], float64."""

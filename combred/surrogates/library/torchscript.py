@@ -1,4 +1,5 @@
-"""A surrogate as a library that calls LibTorch: for networks that are too large to be compiled.
+"""A surrogate as a library that calls LibTorch: for networks that are too large to be compiled, or
+that have no C++ (`model.own_form`).
 
 Takes a `Surrogate` and its card; writes surrogate.pt, the solver behind it (libsolver.so), and
 libsurrogate.so, which has the same C interface (combred.h) as any library of combred, so that flow
@@ -6,13 +7,10 @@ codes take it as one. It needs the LibTorch of the torch that is installed, and 
 it.
 """
 
-import math
 from pathlib import Path
 
-import numpy as np
 import torch
 
-from combred.chemistry.fuel import resolve_fuel
 from combred.files.records import COMPILED, write_bytes, write_files
 from combred.native import exporter
 from combred.native.arrays import comment
@@ -20,10 +18,9 @@ from combred.native.compilers import find_compiler, run
 from combred.native.damage import sealed
 from combred.native.identity import write_identity
 from combred.native.single_file import join
-from combred.native.solver import Solver
 from combred.native.solver.generator import SOURCE
-from combred.surrogates.files.card import make_card
-from combred.surrogates.files.export import export_torchscript
+from combred.surrogates.files.card import own_card
+from combred.surrogates.files.export import export_torchscript, states_in_range
 from combred.surrogates.library.generator import facts, identity_of
 from combred.surrogates.model.surrogate import Surrogate
 
@@ -39,7 +36,6 @@ HEAD = """\
 //     torch=$(python -c 'import torch; print(torch.__path__[0])')
 //     {command}
 """
-STATES, BEGIN_T = 64, 1700.0  # along an ignition, on which the file and the surrogate are compared
 
 
 def export(
@@ -52,9 +48,9 @@ def export(
     `export_torchscript` and `combred.native.exporter.export`.
     """
     folder, mechanism = Path(folder), surrogate.mechanism
-    card = card or make_card(surrogate, mechanism, {}, {})
+    card = card or own_card(surrogate)
     folder.mkdir(parents=True, exist_ok=True)
-    export_torchscript(folder / "surrogate.pt", surrogate, card, example_states(surrogate, card))
+    export_torchscript(folder / "surrogate.pt", surrogate, card, states_in_range(surrogate))
     written = exporter.export(mechanism, folder)
     files = {path.name: path.read_text() for path in SOURCE.glob("*.h*")}
     files[MAIN] = (OWN / MAIN).read_text()
@@ -86,16 +82,3 @@ def options(torch: str, folder: str) -> list[str]:
         *(f"{folder}/surrogate.cpp", f"-L{torch}/lib", "-ltorch", "-ltorch_cpu", "-lc10"),
         *(f"-L{folder}", "-l:libsolver.so", f"-Wl,-rpath,{torch}/lib:$ORIGIN", "-ldl"),
     ]
-
-
-def example_states(surrogate: Surrogate, card: dict) -> np.ndarray:
-    """States (n, 2 + n_species) along an ignition of the gas of the training."""
-    mechanism, sampling = surrogate.mechanism, card.get("training", {}).get("sampling", {})
-    fuel = sampling.get("fuel") or resolve_fuel(mechanism, "auto")
-    Y = mechanism.mixture(fuel, sampling.get("oxidizer", "O2:1, N2:3.76"), 1.0)[None]
-    T, p = np.array([BEGIN_T]), math.sqrt(math.prod(card["range"]["p"]))
-    solver, dt, rows = Solver(mechanism), math.sqrt(math.prod(surrogate.dt_range)), []
-    for _ in range(STATES):
-        rows.append([T[0], p, *Y[0]])
-        T, Y = solver.advance(T, p, Y, dt)[:2]
-    return np.array(rows)

@@ -4,8 +4,6 @@ Takes a `Mechanism`; gives a `Solver`, which simulations take in place of CVODE.
 what a compiled surrogate has, too.
 """
 
-import copy
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -13,7 +11,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.states import Real, Rows, Tolerance, require_rates, states_of, steps_of
+from combred.chemistry.states import Real, Rows, Tolerance, require_rates, states_of
 from combred.chemistry.stepper import Solution, Stepper
 from combred.native.builder import build
 from combred.native.library import Library, load_built
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from combred.native.solver.multipliers import MultipliedSolver
     from combred.native.solver.sources import Sources
 
-PARTS = 4  # blocks of each thread, so that those with easy states take more of them
 PRECISE = 1e-6  # tolerance of labels and of references, in doubles
 
 
@@ -56,53 +53,24 @@ class Integrator(Stepper):
     def with_sources(self, sources: "Sources | None") -> Self:
         """This one with sources beside the reactions, constant over each time step. Its network
         takes no step then; `rates` and `jacobian` are those of the reactions."""
-        found = copy.copy(self)
-        found.sources = sources
+        found = object.__new__(type(self))  # copy.copy would look for the library again: 8 ms
+        found.__dict__ |= self.__dict__ | {"sources": sources}
         return found
 
     def advance(
-        self,
-        T: Rows,
-        p: Real,
-        Y: Rows,
-        dt: Real,
-        tolerance: Tolerance = None,
-        threads: int = 1,
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, threads: int = 1
     ) -> tuple[Rows, Rows]:
-        """As `Stepper.advance`; threads: how many share the states, without sources. The results
-        are the same, bit for bit."""
+        """As `Stepper.advance`; threads: how many share the states, without sources."""
         if threads == 1:
             found = self.attempt(T, p, Y, dt, tolerance)
+        elif self.sources:
+            raise ValueError("threads do not share sources: give threads=1")
         else:
-            found = self._shared(threads, states_of(T, p, Y), dt, tolerance)
+            from combred.native.solver.sharing import attempt_on
+
+            found = attempt_on(threads, self, states_of(T, p, Y), dt, tolerance)
         found = self._checked(found, p, dt)
         return found.T, found.Y
-
-    def _shared(self, threads: int, states: Rows, dt: Real, tolerance: Tolerance) -> Solution:
-        """As `attempt`, of states [T, p, Y] (n, 2 + n_species), each thread some blocks of them."""
-        if threads < 1:
-            raise ValueError(f"threads={threads}: give at least 1")
-        if self.sources:
-            raise ValueError("threads do not share sources: give threads=1")
-        n = len(states)
-        steps, blocks = steps_of(dt, n), np.array_split(np.arange(n), PARTS * threads)
-        with ThreadPoolExecutor(threads) as pool:
-            futures = [
-                pool.submit(
-                    self.attempt, states[i, 0], states[i, 1], states[i, 2:], steps[i], tolerance
-                )
-                for i in blocks
-                if len(i)
-            ]
-            try:
-                found = [future.result() for future in futures]
-            except BaseException:  # KeyboardInterrupt, too: blocks that have not begun do not
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-        if not found:
-            return self.attempt(states[:, 0], states[:, 1], states[:, 2:], dt, tolerance)
-        columns = ("T", "p", "Y", "error", "steps")
-        return Solution(*(np.concatenate([getattr(one, c) for one in found]) for c in columns))
 
     def attempt(
         self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0

@@ -6,6 +6,8 @@ mechanism nothing of `combred.surrogates` is loaded.
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -38,12 +40,11 @@ def export(
     what: a mechanism or the name of its file (.yaml, .yml); else a surrogate, or what
     `combred.load` takes: the name of a model that comes with combred, or a stageN.safetensors. Of a
     surrogate: card, found with a name; title: which surrogate it is, for the head of surrogate.cpp.
-    Raises ValueError for a network that is too large, FileNotFoundError where there is no such
-    mechanism or model, and as `combred.native.exporter.export`, which also says what happens
-    without a C++ compiler.
+    A network that is too large for C++ becomes surrogate.pt, and libsurrogate.so calls LibTorch,
+    with libsolver.so behind it. Raises FileNotFoundError where there is no such mechanism or model,
+    and as `combred.native.exporter.export`, which also says what happens without a C++ compiler.
     """
-    mechanism, extension = parts(what, card, title)
-    return exporter.export(mechanism, folder, extension)
+    return _writer(what, card, title)[2](Path(folder))
 
 
 def export_case(what: "Exported", case: Path | str, version: str = "") -> tuple[list[Path], str]:
@@ -53,8 +54,23 @@ def export_case(what: "Exported", case: Path | str, version: str = "") -> tuple[
     from combred.native.openfoam.versions import named
 
     of = named(version) if version else None
-    mechanism, extension = parts(what)
-    return export_case(mechanism, case, extension, of)
+    mechanism, library, write = _writer(what)
+    return export_case(mechanism, case, library, write, of)
+
+
+def _writer(
+    what: "Exported", card: dict | None = None, title: str = ""
+) -> tuple[Mechanism, str, Callable[[Path], list[Path]]]:
+    """The mechanism of what `export` takes, the name of its library, and what writes it."""
+    mechanism, surrogate, card, title = _named(what, card, title)
+    if surrogate is None:
+        return mechanism, exporter.SOLVER_LIBRARY, partial(exporter.export, mechanism)
+    from combred.surrogates.library import generator, torchscript
+
+    if generator.is_compiled(surrogate):
+        extension = generator.extension(surrogate, card, title)
+        return mechanism, LIBRARY, partial(exporter.export, mechanism, extension=extension)
+    return mechanism, LIBRARY, partial(torchscript.export, surrogate, card=card, title=title)
 
 
 def compile_cuda(what: "Exported", device: "torch.device | str" = "cuda") -> "CudaLibrary":
@@ -89,15 +105,25 @@ def parts(
     what: "Exported", card: dict | None = None, title: str = ""
 ) -> tuple[Mechanism, Extension | None]:
     """The mechanism of what `export` takes, and the extension of its network, if it is one."""
+    mechanism, surrogate, card, title = _named(what, card, title)
+    if surrogate is None:
+        return mechanism, None
+    from combred.surrogates.library.generator import extension
+
+    return mechanism, extension(surrogate, card, title)
+
+
+def _named(
+    what: "Exported", card: dict | None, title: str
+) -> tuple[Mechanism, "Surrogate | None", dict | None, str]:
+    """Mechanism, surrogate, card and title of what `export` takes."""
     if names_mechanism(what):
         what = load_mechanism(what)
     if isinstance(what, Mechanism):
-        return what, None
+        return what, None, None, ""
     from combred.surrogates.files.shipped import load, models
 
-    with needing_train("the export of a network"):
-        from combred.surrogates.library.generator import extension
     if isinstance(what, str | Path):
         name, what = str(what), load(what)
         card, title = card or models().get(name), title or name
-    return what.mechanism, extension(what, card, title)
+    return what.mechanism, what, card, title

@@ -10,13 +10,13 @@ With T, both branches of the S-curve are one curve tau(T), and its minimum is th
 """
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from combred.chemistry.polynomials import GAS_CONSTANT
+from combred.chemistry.states import Real, Rows
 from combred.chemistry.thermo import Thermo
-from combred.native.solver.library import Integrator
-from combred.reactors.wall import mechanism_of
 
 STEP = 20.0  # K, back to the minimum, where the curvature says nothing
 NEWTON, CLOSE = 25, 1e-6  # iterations at most; change of Y and of ln tau in the last of them
@@ -49,13 +49,28 @@ class Point:
     stable: bool = False
 
 
-class Branch:
-    """The steady states of one reactor with one solver, as a function of T or tau."""
+class Rates(Protocol):
+    """What has rates and their derivatives, as `Integrator`."""
 
-    def __init__(self, solver: Integrator, thermo: Thermo, of: Inflow):
+    def rates(self, T: Rows, p: Real, Y: Rows) -> tuple[Rows, Rows]:
+        """dY/dt (n, n_species) [1/s] of states, and others."""
+        ...
+
+    def jacobian(self, T: float, p: float, Y: np.ndarray) -> np.ndarray:
+        """d(dT/dt, dY/dt) / d(T, Y) of one state."""
+        ...
+
+
+class Branch:
+    """The steady states of one reactor with one solver, as a function of T or tau. weights
+    (n_species,) [kg/kmol]: for reactors with heat loss."""
+
+    def __init__(
+        self, solver: Rates, thermo: Thermo, of: Inflow, weights: np.ndarray | None = None
+    ):
         self.solver, self.thermo, self.of = solver, thermo, of
         self.h_in = float(thermo.enthalpy(np.array([of.T]), of.Y[None])[0])
-        self.W = mechanism_of(solver).molecular_weights
+        self.per_weight = np.zeros(len(of.Y)) if weights is None else 1.0 / weights
 
     def solve(self, guess: Point, given: str = "T") -> Point | None:
         """The steady state at the T or the "tau" of a guess; None where there is none near it."""
@@ -93,7 +108,7 @@ class Branch:
         rates = self.solver.rates(at, of.p, Y[None])[0][0]
         jacobian = self.solver.jacobian(T, of.p, Y)[1:]
         scale = 1.0 / max(abs(h).max(), 1.0)
-        volumes = GAS_CONSTANT * T / (of.p * self.W)  # of a unit mass of each species
+        volumes = GAS_CONSTANT * T / of.p * self.per_weight  # of a unit mass of each species
         lost = tau * of.heat_transfer * (T - of.T_wall) * volumes
         by_T = tau * of.heat_transfer * (2.0 - of.T_wall / T) * (volumes @ Y)
         matrix, rest = np.empty((n + 1, n + 2)), np.empty(n + 1)

@@ -110,10 +110,11 @@ def _rows(numbers: tuple[Real, Real, Real, Real, Real], Y: Rows) -> tuple[list[I
 
 
 def _branches(solver: Integrator, inflows: list[Inflow]) -> list[Branch]:
-    thermo = Thermo(mechanism_of(solver))
+    mechanism = mechanism_of(solver)
+    thermo, weights = Thermo(mechanism), mechanism.molecular_weights
     if solver.volume:
         raise ValueError("a perfectly stirred reactor keeps its pressure: take volume=False")
-    return [Branch(solver, thermo, of) for of in inflows]
+    return [Branch(solver, thermo, of, weights) for of in inflows]
 
 
 # -- steady states ---------------------------------------------------------------------------------

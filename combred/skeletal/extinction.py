@@ -5,7 +5,6 @@ residence time at extinction and of the temperature there, of adiabatic reactors
 tau(T), `combred.reactors.branch`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,9 +12,10 @@ import numpy as np
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.thermo import Thermo
-from combred.native.solver.library import Integrator
 from combred.reactors.branch import COLDEST, STEP, Branch, Inflow, Point
 from combred.skeletal.cases import Gas, Ranges, named, states
+from combred.skeletal.compiled import Chemistry
+from combred.skeletal.large import Solver
 from combred.skeletal.skeleton import Skeleton
 
 BELOW = 10.0  # K, of the first point of the branch, below equilibrium
@@ -32,39 +32,56 @@ class Reactor:
     curvature: float
 
 
+def detailed_extinctions(
+    mechanism: Mechanism, detailed: Solver, gases: list[Gas], of: Ranges
+) -> list[np.ndarray]:
+    """Of each case: T [K] and tau [s] at extinction and the curvature there, (n, 3), NaN of
+    reactors that do not burn, or do not go out above `COLDEST`; and Y (n, n_species)."""
+    given, thermo = states(mechanism, of, gases), Thermo(mechanism)
+    burnt = equilibrium(mechanism.solution(transport=False), *given)
+    ends, composition = np.full((len(gases), 3), np.nan), given[2].copy()
+    for i, (T, p, Y, hot, products) in enumerate(zip(*given, *burnt, strict=True)):
+        branch = Branch(detailed, thermo, Inflow(float(T), float(p), Y))
+        found = _detailed(branch, float(hot), products) if np.isfinite(hot) else None
+        if found:
+            ends[i] = found.end.T, found.end.tau, found.curvature
+            composition[i] = found.end.Y
+    return [ends, composition]
+
+
 class Extinctions:
-    """Of adiabatic perfectly stirred reactors. chemistry: the solver for multipliers (n_reactions,)
-    of the rate constants. Reactors that the detailed mechanism does not burn, or does not
-    extinguish above `COLDEST`, are left out. cases: of each error, in words."""
+    """Of adiabatic perfectly stirred reactors; known: their `detailed_extinctions`. Reactors
+    without one are left out. cases: of each error, in words."""
 
     name = "extinction"
 
     def __init__(
         self,
         mechanism: Mechanism,
-        chemistry: Callable[[np.ndarray], Integrator],
-        n_reactions: int,
+        chemistry: Chemistry,
         gases: list[Gas],
         of: Ranges,
+        known: list[np.ndarray],
     ):
-        self.chemistry, self.thermo = chemistry, Thermo(mechanism)
-        solver, given = chemistry(np.ones(n_reactions)), states(mechanism, of, gases)
-        burnt = equilibrium(mechanism.solution(transport=False), *given)
-        found = []
-        for T, p, Y, hot, products in zip(*given, *burnt, strict=True):
-            branch = Branch(solver, self.thermo, Inflow(float(T), float(p), Y))
-            found.append(_detailed(branch, float(hot), products) if np.isfinite(hot) else None)
-        self.reactors = [reactor for reactor in found if reactor is not None]
-        words = [named(g) for g, one in zip(gases, found, strict=True) if one is not None]
+        self.chemistry, self.thermo = chemistry, Thermo(chemistry.mechanism)
+        T, p, Y = states(mechanism, of, gases)
+        rows = np.flatnonzero(np.isfinite(known[0][:, 0]))
+        self.reactors, left = [], chemistry.columns
+        for i in rows:
+            inflow = Inflow(float(T[i]), float(p[i]), Y[i, left])
+            hot, tau, curvature = known[0][i]
+            end = Point(float(hot), float(tau), known[1][i, left])
+            self.reactors.append(Reactor(inflow, end, float(curvature)))
+        words = [named(gases[i]) for i in rows]
         self.cases = [f"{word}, {what}" for what in ("residence time", "T") for word in words]
 
     def errors(self, skeleton: Skeleton) -> np.ndarray:
         """Relative errors (n,) of the residence times at extinction, then of the temperatures;
         infinite where a skeleton does not burn near the extinction of the detailed mechanism."""
-        solver, pairs = self.chemistry(skeleton.multipliers), []
+        solver, pairs = self.chemistry(skeleton), []
         for reactor in self.reactors:
             branch, end = Branch(solver, self.thermo, reactor.of), reactor.end
-            Y = end.Y * skeleton.species
+            Y = end.Y * skeleton.species[self.chemistry.columns]
             start = branch.solve(Point(end.T, end.tau, Y / Y.sum()))
             found = start and branch.turn(start, reactor.curvature)
             ratios = (found[0].tau / end.tau, found[0].T / end.T) if found else (np.inf, np.inf)

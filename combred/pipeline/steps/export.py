@@ -37,8 +37,9 @@ def exceeded(measured: dict, limits: dict[str, float]) -> str:
         error, which = (PremixedFlames.limits if flame else Ignitions.limits)[kind]
         if found := measured.get("flame") if flame else measured:
             value = found[error][which]
-            if value is None or not value <= limit:  # None: infinite, in JSON
-                amount = "infinite" if value is None else f"{value:.1%}"
+            value = math.inf if value is None else value  # None: infinite, in JSON
+            if not value <= limit:
+                amount = f"{value:.1%}" if math.isfinite(value) else "infinite"
                 said.append(f"the {CRITERIA[kind]} is {amount}, above {limit:.3g}")
     return "; ".join(said)
 
@@ -75,7 +76,10 @@ def export_native(
     if not is_compiled(surrogate):
         for path in (source, library, folder / "combred.h"):
             path.unlink(missing_ok=True)  # of a network that this run had before
-        return f"no surrogate.cpp, since it is for networks of at most {MOST_WEIGHTS:,} weights"
+        return (
+            f"no surrogate.cpp, since it is for networks of at most {MOST_WEIGHTS:,} weights; "
+            f"`combred export {folder} FOLDER` makes a library that calls LibTorch"
+        )
     if library not in native.export(surrogate, folder, card, title):
         return (
             f"{source}, not compiled, since there is no C++ compiler: compile it where there is "

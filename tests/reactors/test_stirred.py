@@ -92,6 +92,16 @@ def test_with_heat_loss_the_curve_bends_back_at_long_residence_times(solver_of, 
         gas.TPY = 300.0, ATM, fresh
 
 
+def test_cantera_s_arrays_of_inflows_and_residence_times(solver_of, h2o2, fresh):
+    inflow, tau = ct.SolutionArray(h2o2.solution(), (2, 1)), np.array([3e-4, 1e-3, 1e-2])
+    inflow.TPY = np.array([[300.0], [600.0]]), ATM, fresh
+    found = combred.cantera.psr(solver_of(h2o2), inflow, tau)
+    assert found.shape == (2, 3)
+    for i, T0 in enumerate((300.0, 600.0)):
+        T, Y = combred.psr(solver_of(h2o2), T0, ATM, fresh, tau)
+        assert np.allclose(found.T[i], T) and np.allclose(found.Y[i], Y, atol=1e-8)
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [

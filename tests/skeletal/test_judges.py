@@ -1,14 +1,17 @@
 """Delays, extinction and flames of skeletons against Cantera's."""
 
+from dataclasses import replace
+
 import cantera as ct
 import numpy as np
 import pytest
 
 from combred.chemistry.reactor import Reactor
 from combred.experiments.ignition.delay import time_to as cvode_time_to
+from combred.reactors.branch import Branch
 from combred.skeletal.cases import Ranges, held_out, judged
 from combred.skeletal.delays import Delays, detailed_delays
-from combred.skeletal.extinction import Branch, Extinctions, detailed_extinctions
+from combred.skeletal.extinction import Extinctions, detailed_extinctions
 from combred.skeletal.flames import HELD_OUT, JUDGED, Flame, detailed_flame, results
 from combred.skeletal.phases import phase_of
 
@@ -61,7 +64,7 @@ def test_a_reactor_goes_out_below_its_residence_time_at_extinction(
     errors = judge.errors(without_peroxide[0])
     assert 1e-6 < abs(errors[0]) < 0.1
     burning = Branch(quick_factors, judge.thermo, reactor.of).solve(
-        reactor.end.T + 40.0, reactor.end
+        replace(reactor.end, T=reactor.end.T + 40.0)
     )
     for skeleton, tau in (
         (without_peroxide[0].network.whole(), reactor.end.tau),

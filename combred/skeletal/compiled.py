@@ -32,6 +32,7 @@ class Chemistry:
             mechanism = mechanism_of(base, f"part of {detailed.name}")
             require_same_rates(base, mechanism)
         columns, rows = map(np.flatnonzero, (base.species, base.reactions))
+        MultipliedSolver(mechanism, np.ones(len(rows)), TOLERANCE)  # not compiled in each process
         return Chemistry(mechanism, columns, rows)
 
     def __call__(self, skeleton: Skeleton) -> MultipliedSolver:

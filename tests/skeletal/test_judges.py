@@ -123,6 +123,18 @@ def test_flames_are_cantera_s(network, h2o2, without_peroxide):
     assert found.velocity[0] == pytest.approx(alone.velocity[0], rel=0.02)
 
 
+@pytest.mark.parametrize("coldest, n", [(1000.0, 4), (625.0, 8), (1900.0, 2)])
+def test_initial_temperatures_are_near_each_other(coldest, n):
+    """Their inverses at most 1/6000 K apart, each at three pressures and three ratios."""
+    found = [T for T, _, _ in judged(Ranges("H2:1", "O2:1", (coldest, 2000.0))).ignitions]
+    inverse = 1.0 / np.unique(found)
+    assert len(inverse) == n and len(found) == 9 * n
+    assert (
+        inverse.max() == pytest.approx(1.0 / coldest)
+        and np.abs(np.diff(inverse)).max() < 1.0 / 5999.0
+    )
+
+
 def test_held_out_cases_are_others_inside_the_ranges():
     seen, held = judged(RANGES), held_out(RANGES)
     for name in ("ignitions", "flames", "reactors"):

@@ -169,7 +169,7 @@ def reduce(given: argparse.Namespace) -> int:
     from rich.markup import escape
 
     from combred.pipeline.console import console, marked, progress, show
-    from combred.report.skeletal import errors_table, sentence, write_reduction
+    from combred.report.skeletal import errors_table, sentence, sizes, write_reduction
     from combred.skeletal.reducing import default_folder, reduce_mechanism
 
     folder = given.folder or default_folder(given.what, given.phase)
@@ -180,7 +180,8 @@ def reduce(given: argparse.Namespace) -> int:
             given.refit, folder, given.workers, bar,
         )  # fmt: skip
     show(errors_table(record))
-    console.print(f"{marked(sentence(record))}\n  {escape(str(write_reduction(folder)))}")
+    told = marked(f"{sentence(record)} {sizes(record)}")
+    console.print(f"{told}\n  {escape(str(write_reduction(folder)))}")
     return 0
 
 

@@ -5,6 +5,7 @@ what a compiled surrogate has, too.
 """
 
 import copy
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -12,7 +13,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.states import Real, Rows, Tolerance, require_rates, states_of
+from combred.chemistry.states import Real, Rows, Tolerance, require_rates, states_of, steps_of
 from combred.chemistry.stepper import Solution, Stepper
 from combred.native.builder import build
 from combred.native.library import Library, load_built
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from combred.native.solver.multipliers import MultipliedSolver
     from combred.native.solver.sources import Sources
 
+PARTS = 4  # blocks of each thread, so that those with easy states take more of them
 PRECISE = 1e-6  # tolerance of labels and of references, in doubles
 
 
@@ -57,6 +59,50 @@ class Integrator(Stepper):
         found = copy.copy(self)
         found.sources = sources
         return found
+
+    def advance(
+        self,
+        T: Rows,
+        p: Real,
+        Y: Rows,
+        dt: Real,
+        tolerance: Tolerance = None,
+        threads: int = 1,
+    ) -> tuple[Rows, Rows]:
+        """As `Stepper.advance`; threads: how many share the states, without sources. The results
+        are the same, bit for bit."""
+        if threads == 1:
+            found = self.attempt(T, p, Y, dt, tolerance)
+        else:
+            found = self._shared(threads, states_of(T, p, Y), dt, tolerance)
+        found = self._checked(found, p, dt)
+        return found.T, found.Y
+
+    def _shared(self, threads: int, states: Rows, dt: Real, tolerance: Tolerance) -> Solution:
+        """As `attempt`, of states [T, p, Y] (n, 2 + n_species), each thread some blocks of them."""
+        if threads < 1:
+            raise ValueError(f"threads={threads}: give at least 1")
+        if self.sources:
+            raise ValueError("threads do not share sources: give threads=1")
+        n = len(states)
+        steps, blocks = steps_of(dt, n), np.array_split(np.arange(n), PARTS * threads)
+        with ThreadPoolExecutor(threads) as pool:
+            futures = [
+                pool.submit(
+                    self.attempt, states[i, 0], states[i, 1], states[i, 2:], steps[i], tolerance
+                )
+                for i in blocks
+                if len(i)
+            ]
+            try:
+                found = [future.result() for future in futures]
+            except BaseException:  # KeyboardInterrupt, too: blocks that have not begun do not
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        if not found:
+            return self.attempt(states[:, 0], states[:, 1], states[:, 2:], dt, tolerance)
+        columns = ("T", "p", "Y", "error", "steps")
+        return Solution(*(np.concatenate([getattr(one, c) for one in found]) for c in columns))
 
     def attempt(
         self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0

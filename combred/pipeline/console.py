@@ -43,7 +43,7 @@ class StatusConsole(Console):
     @contextmanager
     def logged(self, path: Path, arguments: Sequence[str]) -> Iterator[None]:
         """A context in which lines are added to a log file, too, after the time and the command."""
-        with path.open("a", encoding="utf-8") as file:
+        with path.open("a", 1, encoding="utf-8") as file:  # whole lines
             now = time.strftime("%Y-%m-%d %H:%M:%S %z")
             file.write(f"\n{now}: combred run {shlex.join(arguments)}\n")
             self.copy = Console(file=file, width=160, highlight=False, soft_wrap=True)

@@ -17,6 +17,7 @@ from matplotlib.ticker import MaxNLocator
 
 from combred.report.blocks import Block, Note, Picture, Section, Table, Text
 from combred.report.formats import NBSP, kelvin, percent, significant
+from combred.report.histories import AXES, differences
 from combred.report.ignitions import Results
 from combred.report.style import REFERENCE, WIDTH, literal, looks
 
@@ -52,8 +53,9 @@ def flame_section(said: str, results: Results, curves: Curves, files: Files) -> 
     )
     table = error_table(results, flame_errors, files[0], caption)
     caption = (
-        "Temperature and mass fractions through flames. x = 0: in premixed flames, T is halfway "
-        "between unburnt and adiabatic; in counterflow flames, the stagnation plane."
+        "Temperature through flames and, below, differences of temperature and mass fractions from "
+        "the reference. x = 0: in premixed flames, T is halfway between unburnt and adiabatic; in "
+        "counterflow flames, the stagnation plane."
     )
     cases = [(row["case"], row["profile_T_error"]) for row in list(results.values())[-1]]
     picture = curve_picture("flames", caption, cases, curves, files)
@@ -91,7 +93,10 @@ def stirred_section(said: str, results: Results, curves: Curves, files: Files) -
         "time, of the mean temperature and mass fraction of all particles."
     )
     table = error_table(results, stirred_errors, files[0], caption)
-    caption = "Mean temperature and mass fractions of all particles in time."
+    caption = (
+        "Mean temperature of all particles in time and, below, differences of the mean "
+        "temperature and mass fractions from the reference."
+    )
     cases = [(row["case"], row["errors"]["T"]["largest"]) for row in list(results.values())[-1]]
     picture = curve_picture("stirred", caption, cases, curves, files)
     return Section("Stirred reactors", [Text(text), picture, table])
@@ -134,30 +139,42 @@ def curve_picture(
         caption += f" The {COLUMNS} cases with the largest errors of T are shown."
     sizes = np.nan_to_num(np.array([error for _, error in cases], float), nan=np.inf)
     worst = sorted(np.argsort(-sizes, kind="stable")[:COLUMNS])
-    draw = partial(draw_curves, {i: cases[i][0] for i in worst}, curves)
+    off = []
+    for i in worst:
+        of_case = {key: of[i] for key, of in curves.items()}
+        quantities = ["T", *of_case["reference"]["Y"]]
+        off.append({quantity: differences(of_case, quantity) for quantity in quantities})
+    draw = partial(draw_curves, {i: cases[i][0] for i in worst}, curves, off)
     source = ", ".join(dict.fromkeys(reversed(files)))
     return Picture(name, draw, "Temperature and species, with the reference", caption, source)
 
 
-def draw_curves(columns: Mapping[int, str], curves: Curves) -> Figure:
-    """T and species (rows) of some cases (columns, with their titles by index) over x, or means of
-    them over t."""
-    styles = {"reference": REFERENCE, **looks([name for name in curves if name != "reference"])}
-    names = [["T", *curves["reference"][i]["Y"]] for i in columns]
-    figure = Figure(figsize=(WIDTH, max(map(len, names)) + 2.9))
-    panels = figure.subplots(max(map(len, names)), len(columns), sharex="col", squeeze=False)
-    for column, (i, title), quantities in zip(panels.T, columns.items(), names, strict=True):
-        for axes, quantity in zip(column, quantities, strict=False):
-            for name, look in styles.items():
-                curve = curves[name][i]
-                axis, mean = ("t", "mean ") if "t" in curve else ("x", "")
-                y = curve["T"] if quantity == "T" else curve["Y"][quantity]
-                axes.plot(1e3 * np.array(curve[axis]), y, **look)
-            axes.set_ylabel(mean + ("T [K]" if quantity == "T" else f"Y({literal(quantity)}) [-]"))
+def draw_curves(columns: Mapping[int, str], curves: Curves, off: Sequence[Mapping]) -> Figure:
+    """T (first row) and differences of T and species from the reference (other rows) of some cases
+    (columns, with their titles by index) over x, or of means over t; off: of each column the
+    differences by quantity and name."""
+    others = [name for name in curves if name != "reference"]
+    styles = {"reference": REFERENCE, **looks(others)}
+    rows = 1 + max(map(len, off))
+    figure = Figure(figsize=(WIDTH, rows + 2.9))
+    panels = figure.subplots(rows, len(columns), sharex="col", squeeze=False)
+    for column, (i, title), by_quantity in zip(panels.T, columns.items(), off, strict=True):
+        axis, mean = ("t", "mean ") if "t" in curves["reference"][i] else ("x", "")
+        for name in ("reference", others[-1]):
+            curve = curves[name][i]
+            column[0].plot(1e3 * np.array(curve[axis]), curve["T"], **styles[name])
+        column[0].set_ylabel(f"{mean}T [K]")
+        at = 1e3 * np.array(curves["reference"][i][axis])
+        for axes, (quantity, found) in zip(column[1:], by_quantity.items(), strict=False):
+            for name in others:
+                axes.plot(at, found[name], **styles[name])
+            said = "T [K]" if quantity == "T" else f"Y({literal(quantity)})"
+            axes.set_ylabel(f"difference of\n{said}")
+        for axes in column:
             axes.yaxis.set_major_locator(MaxNLocator(4))
             axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=True)
         column[0].set_title(literal(title))
-        column[-1].set_xlabel("t [ms]" if axis == "t" else "x [mm]")
+        column[-1].set_xlabel(AXES[axis])
     lines = [Line2D([], [], **look) for look in styles.values()]
     figure.legend(lines, list(styles), loc="outside upper center", ncols=len(styles))
     return figure

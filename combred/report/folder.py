@@ -50,12 +50,15 @@ class Folder:
         """The content of a JSON file, {} if there is none."""
         return read_json(self.path / f"{name}.json")
 
-    def curves(self, name: str, inputs: str, species: Iterable[str]) -> dict[str, list[dict]]:
+    def curves(
+        self, name: str, inputs: str, species: Iterable[str], only: int | None = None
+    ) -> dict[str, list[dict]]:
         """T and mass fractions of some species of the reference and of all that is compared: over
         x [m], of flames, or over t [s]. {} where the file is missing, is not that of
         validation.json, or lacks a result. Raises ValueError if it is damaged.
 
-        name: of the file; inputs: the key of its inputs in validation.json.
+        name: of the file; inputs: the key of its inputs in validation.json; only: the index of a
+        case, None: all.
         """
         path, groups = self.path / name, ("reference", *self.compared)
         if not path.exists():
@@ -69,8 +72,10 @@ class Folder:
                 if not same or cases != self.validation.get(inputs) or None in found.values():
                     return {}
                 columns = {k: names.index(k) for k in species}
+                chosen = slice(None) if only is None else slice(only, only + 1)
                 return {
-                    k: [read_curve(of[i], columns) for i in sorted(of)] for k, of in found.items()
+                    k: [read_curve(of[i], columns) for i in sorted(of)[chosen]]
+                    for k, of in found.items()
                 }
         except UNREADABLE as error:
             raise ValueError(

@@ -12,6 +12,12 @@ ENDED = {
     "a smaller network",
 }
 
+LOOP_ENDED = {
+    "target": "the size that was asked for",
+    "nothing": "layers in which nothing merges any more",
+    "steps": "the number of trainings (`reduction.attempts`)",
+}
+
 
 def reduction_section(folder: Folder) -> list[Section]:
     """What each reduction did; [] if nothing was reduced."""
@@ -41,6 +47,11 @@ def reduced_how(record: dict) -> str:
     if "layer" in record:
         how = f"condensation of layer {record['layer']} at {record['threshold']:g}, largest group "
         how += str(record["trace"][0]["largest_group"])
+    elif loop := record.get("loop"):
+        how = f"automatic loop, asked {percent(record['parameters'])} of the parameters: "
+        how += f"{loop['reductions']} layers condensed, {loop['restored']} restored, "
+        how += f"{loop['steps']} trainings of {loop['optimiser_steps']} steps; ended by "
+        return how + LOOP_ENDED[loop["reason"]]
     elif "criteria" in record:
         how += ", the smallest that meets the criteria"
     else:

@@ -5,12 +5,16 @@ Takes the files that the other steps wrote into a run folder; measures and compu
 
 from pathlib import Path
 
+import numpy as np
+
 from combred.chemistry.mechanism import Mechanism
+from combred.experiments.metrics import worst
 from combred.report import verdict
-from combred.report.blocks import Section
+from combred.report.blocks import Block, Section
 from combred.report.flows import flame_section, reference_said, stirred_section
 from combred.report.folder import Folder
 from combred.report.formats import NBSP
+from combred.report.histories import history, history_picture
 from combred.report.ignitions import ignition_section
 from combred.report.pages import Page, write_page
 from combred.report.provenance import limit_section, made_section
@@ -33,7 +37,7 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
         alarms=verdict.alarms(run),
         verdict=verdict.sentence(run.validation),
         further=verdict.further(run.validation),
-        head=[verdict.comparison(run.validation, run.shipped)],
+        head=[*temperature(run), verdict.comparison(run.validation, run.shipped)],
         sections=[
             *experiments(run),
             *reduction_section(run),
@@ -42,6 +46,26 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
         ],
     )
     write_page(run.path / "report.html", page)
+
+
+def temperature(run: Folder) -> list[Block]:
+    """The picture of T in the ignition with the largest error of the last stage, and in such a
+    flame where there are flames; nothing where their files are missing."""
+    shown = []
+    for of, file, inputs, error in (
+        (run.stages[run.last], "validation.h5", "inputs", "delay_error"),
+        (run.stages[run.last].get("flame", {}), "flames.h5", "flame_inputs", "speed_error"),
+    ):
+        rows = of.get("cases", [])
+        sizes = [size if (size := row[error]) is not None else np.inf for row in rows]
+        curves = run.curves(file, inputs, [], worst(sizes)) if rows else {}
+        if curves:
+            row = rows[worst(sizes)]
+            end = 2.0 * row["reference_delay"] if file == "validation.h5" else np.inf
+            shown.append(history(row["case"], {name: of[0] for name, of in curves.items()}, end))
+    both = "CVODE (ignition) and the solver in doubles (flame)"
+    reference = "CVODE" if len(shown) == 1 else both
+    return [history_picture(shown, reference, NUMBERS)] if shown else []
 
 
 def experiments(run: Folder) -> list[Section]:

@@ -24,6 +24,8 @@ def test_a_run_leaves_every_artefact_and_no_scraps(finished):
     names = {path.name for path in (finished / "runs/tiny").iterdir()}
     assert names == {
         "lock",
+        "run.log",
+        "finished.json",
         "settings.json",
         "states.h5",
         "sample.json",

@@ -3,10 +3,12 @@
 import shutil
 
 import h5py
+import numpy as np
 import pytest
 from run_folder import Page, change, number, plant_runs
 
 from combred.report.flows import curve_picture, error_table, flame_errors
+from combred.report.histories import differences, history
 from combred.report.run import write_report
 
 NAN = float("nan")
@@ -70,10 +72,24 @@ def test_the_three_worst_cases_are_drawn_beside_the_reference():
     assert picture.source == "b.h5, a.json" and "The 3 cases" in picture.caption
     figure = picture.draw()
     assert [axes.get_title() for axes in figure.axes][:3] == ["1 atm", "5 atm", "20 atm"]
-    assert [len(axes.lines) for axes in figure.axes] == [3] * 9
-    labels = [axes.get_ylabel() for axes in figure.axes[::3]]
-    assert labels == ["mean T [K]", "mean Y(CO) [-]", r"mean Y(\$x) [-]"]
+    assert [len(axes.lines) for axes in figure.axes] == [2] * 12
+    labels = [axes.get_ylabel().replace("\n", " ") for axes in figure.axes[::3]]
+    assert labels == ["mean T [K]", *(f"difference of {k}" for k in ("T [K]", "Y(CO)", r"Y(\$x)"))]
     assert list(figure.axes[0].lines[0].get_xdata()) == [0.0, 1.0]
+
+
+def test_differences_are_those_at_the_places_of_the_reference():
+    """A ramp that is a quarter late, and a flame without a front."""
+    curves = {
+        "reference": {"t": [0.0, 1.0, 2.0, 3.0], "T": [1000.0, 1100.0, 1200.0, 1300.0]},
+        "late": {"t": [0.0, 2.5], "T": [975.0, 1225.0]},
+        "lost": {"t": [float("nan")] * 2, "T": [300.0, 300.0]},
+    }
+    found = differences(curves)
+    assert found["late"][:3].tolist() == [-25.0] * 3 and np.isnan(found["late"][3])
+    assert np.isnan(found["lost"]).all() and "reference" not in found
+    shown = history("a case", curves, end=1.5)
+    assert shown.at == [0.0, 1.0] and shown.T["late"] == [975.0, 1075.0]
 
 
 @pytest.mark.parametrize("kind", FILES)

@@ -59,6 +59,7 @@ private:
     // Of the change of pressure over a step, relative: its largest error, and the largest.
     static double change_error() { return 1e-3; }
     static double largest_change() { return 0.02; }
+    static double largest_growth() { return 0.01; }  // of density over a step at constant volume
     static double lowest_Y() { return -1e-3; }  // below, a flow diverges
     static double gas_constant() { return 8314.46261815324; }  // [J/(kmol K)]
 
@@ -128,7 +129,9 @@ inline void Densities::take(std::size_t i, std::size_t number, double dt) {
     for (std::size_t k = 0; k < species(); ++k) {
         row(Y_, i)[k] = std::max(cell_.rhoY[k], 0.0) / positive;
     }
-    progress_[i] = Progress{cell_.T, sum, growth, 0.0, dt, 0.0, false, 0.0};
+    const double steps = std::ceil(std::fabs(growth) * dt / (largest_growth() * sum));
+    const double step = volume_ && steps > 1.0 ? dt / steps : dt;
+    progress_[i] = Progress{cell_.T, sum, growth, 0.0, step, 0.0, false, 0.0};
 }
 
 // The next step of a cell.
@@ -175,7 +178,7 @@ inline bool Densities::end(std::size_t i, const Cell& cell, double dt) {
     now.done += now.step;
     const double left = dt - now.done;
     if (!(left > 1e-12 * dt)) return true;
-    const double next = std::min((now.corrected ? 1.0 : 2.0) * now.step, left);
+    const double next = std::min((now.corrected || volume_ ? 1.0 : 2.0) * now.step, left);
     now.assumed = change * (next / now.step);
     now.step = next;
     now.corrected = false;

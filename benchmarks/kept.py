@@ -41,7 +41,7 @@ KEY = "code"  # of a stamp in its part
 CHEMISTRY = "combred.chemistry"
 MEASURING = (
     "benchmarks", CHEMISTRY, "combred.experiments", "combred.surrogates.timing", "combred.check",
-    "combred.reduction", "combred.skeletal", "combred.surrogates.sampling",
+    "combred.reactors", "combred.reduction", "combred.skeletal", "combred.surrogates.sampling",
 )  # fmt: skip
 GENERATOR = "combred.native.solver.generator"
 OF_SOLVER = "combred.native.solver", "combred.native.arrays", CHEMISTRY

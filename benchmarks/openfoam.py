@@ -39,6 +39,7 @@ from combred.native.openfoam.files import HEAD
 from combred.native.openfoam.versions import DEBIAN
 from combred.native.solver import generate as generate_solver
 from combred.processes.machine import machine
+from combred.surrogates.library.generator import is_compiled
 
 ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
 IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm
@@ -102,8 +103,11 @@ def combred_coefficients(folder: Path, way: str, mechanism: str = MECHANISM) -> 
         library = Path(name)
     elif name == "solver":
         library = native.build(generate_solver(combred.load_mechanism(mechanism)))
-    else:
-        library = native.build(native.generate(combred.load(name)))
+    elif is_compiled(surrogate := combred.load(name)):
+        library = native.build(native.generate(surrogate))
+    else:  # a library that calls LibTorch, and the files beside it
+        native.export(name, folder / "constant")
+        return f'library "constant/{native.LIBRARY}"; tolerance {surrogate.TOLERANCE:g};'
     shutil.copy(library, folder / "constant/libcombred.so")
     entries = 'library "constant/libcombred.so";'
     return entries + "".join(f" tolerance {value};" for value in tolerance)

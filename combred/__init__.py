@@ -5,10 +5,10 @@ reduced and validated against them and CVODE.
     python -m combred.pipeline stage=2
 
 The public names below are loaded at their first use: `import combred` imports neither torch nor
-Cantera. Data flow through the folders in this order: chemistry, native, experiments, surrogates
-(model, files, library, dataset, sampling, sensitivity, training), check, skeletal, report;
-`pipeline` runs them. The reduction of networks knows none of these. All may use config, files and
-processes.
+Cantera. Data flow through the folders in this order: chemistry, native, experiments, reactors,
+surrogates (model, files, library, dataset, sampling, sensitivity, training), check, skeletal,
+report; `pipeline` runs them. The reduction of networks knows none of these. All may use config,
+files and processes.
 """
 
 from combred.names import loader
@@ -22,20 +22,30 @@ _HOMES = {
     "Mechanism": "chemistry.mechanism:Mechanism",
     "Sources": "native.solver.sources:Sources",
     "Surrogate": "surrogates.model.surrogate:Surrogate",
+    "differentiable": "reactors.autograd:differentiable",
+    "extinction_curve": "reactors.stirred:extinction_curve",
+    "Transform": "surrogates.model.own_transform:Transform",
     "export": "surrogates.files.export",
+    "export_surrogate": "libraries:export_surrogate",
     "flame": "experiments.premixed.flame",
     "ignition": "experiments.ignition.rollout",
     "ignition_delay": "experiments.ignition.criteria:ignition_delay",
+    "ignition_sensitivity": "reactors.derivatives:ignition_sensitivity",
+    "judge": "judging:judge",
     "kernels": "kernels",
     "load": "surrogates.files.shipped:load",
     "load_mechanism": "chemistry.mechanism:load_mechanism",
     "load_surrogate": "surrogates.files.storage:load_surrogate",
     "models": "surrogates.files.shipped:models",
     "native": "native",
+    "plug_flow": "reactors.plug_flow:plug_flow",
+    "psr": "reactors.stirred:psr",
+    "reactor": "reactors.profile:reactor",
     "reduce": "reduction:reduce",
     "reduce_mechanism": "skeletal.reducing:reduce_mechanism",
     "reduction": "reduction",
     "solver": "native.solver:solver",
+    "surrogate": "surrogates.model.own:surrogate",
     "validation": "validation",
 }
 __all__ = list(_HOMES)

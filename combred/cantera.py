@@ -63,6 +63,26 @@ def ignition_delay(
     return found.reshape(states.shape)
 
 
+def psr(
+    solver: Integrator, inflow: ct.SolutionArray, residence_time: np.ndarray | float, **wall: Any
+) -> ct.SolutionArray:
+    """The steady states of perfectly stirred reactors of the states that flow in, as a new
+    `SolutionArray` of the shape that states and residence times [s] have together; as
+    `combred.psr`, which tells the other arguments. Multipliers as in `advance`, which raises the
+    same errors."""
+    from combred.reactors import stirred  # of which those who advance states need nothing
+
+    phase: Any = inflow._phase
+    tau = require_real("residence_time", residence_time)
+    found = ct.SolutionArray(phase, np.broadcast_shapes(inflow.shape, tau.shape))
+    shape, n = found.shape, found.size
+    T, p, times = (np.broadcast_to(x, shape).reshape(n) for x in (inflow.T, inflow.P, tau))
+    Y = np.broadcast_to(inflow.Y, (*shape, phase.n_species)).reshape(n, -1)
+    now = stirred.psr(of_phase(solver, phase), T, p, Y, times, **wall)  # type: ignore[arg-type]
+    found.TPY = now[0].reshape(shape), p.reshape(shape), now[1].reshape(*shape, -1)
+    return found
+
+
 class Reactor:
     """An adiabatic reactor at constant pressure, or at constant volume where the solver says so,
     with the interface of a `cantera.ReactorNet` of one reactor.

@@ -7,6 +7,7 @@
     combred export gri30.yaml case --openfoam
     combred openfoam
     combred models
+    combred cache --clear
     combred run stage=2
 
 `combred run` is `python -m combred.pipeline`.
@@ -21,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import combred
+from combred.files.records import cache_folder
 from combred.processes.interrupts import stop_at_once
 
 
@@ -87,7 +89,8 @@ def parser() -> argparse.ArgumentParser:
     one = of.add_parser(
         "export", help="write a library, its source and its header for a flow code",
         description="Write the library of a mechanism's solver, or of a model, for every CPU of "
-        "this machine's kind, with source and header: combred export gri30.yaml folder",
+        "this machine's kind, with source and header; of a model also surrogate.pt (TorchScript) "
+        "and its card: combred export gri30.yaml folder",
     )  # fmt: skip
     one.set_defaults(work=export)
     one.add_argument("what", metavar="WHAT", help="a mechanism, the name of a model, "
@@ -116,7 +119,13 @@ def parser() -> argparse.ArgumentParser:
     one = of.add_parser("models", help="the networks that come with combred")
     one.set_defaults(work=models)
     one.add_argument("name", nargs="?", default="", help="of a network: print its card, in JSON")
+    one = of.add_parser("cache", help="size of the cache of compiled code; --clear empties it")
+    one.set_defaults(work=cache)
+    one.add_argument("--clear", action="store_true", help="remove what an hour did not use")
     of.add_parser("run", help="train, reduce and judge networks: key=value, as stage=2; --help")
+    for name, one in of.choices.items():
+        if name != "export":  # whose --version is that of OpenFOAM
+            one.add_argument("--version", action="version", version=combred.__version__)
     return command
 
 
@@ -160,7 +169,7 @@ def reduce(given: argparse.Namespace) -> int:
     from rich.markup import escape
 
     from combred.pipeline.console import console, marked, progress, show
-    from combred.report.skeletal import errors_table, sentence, write_reduction
+    from combred.report.skeletal import errors_table, sentence, sizes, write_reduction
     from combred.skeletal.reducing import default_folder, reduce_mechanism
 
     folder = given.folder or default_folder(given.what, given.phase)
@@ -171,7 +180,8 @@ def reduce(given: argparse.Namespace) -> int:
             given.refit, folder, given.workers, bar,
         )  # fmt: skip
     show(errors_table(record))
-    console.print(f"{marked(sentence(record))}\n  {escape(str(write_reduction(folder)))}")
+    told = marked(f"{sentence(record)} {sizes(record)}")
+    console.print(f"{told}\n  {escape(str(write_reduction(folder)))}")
     return 0
 
 
@@ -202,7 +212,10 @@ def export(given: argparse.Namespace) -> int:
         if given.openfoam:
             written, entries = native.export_case(what, given.folder, given.version)
         else:
-            written = native.export(what, given.folder)
+            if isinstance(what, str):  # a network
+                written = combred.export_surrogate(what, given.folder)
+            else:
+                written = native.export(what, given.folder)
     for path in written:
         print(path)
     if entries:
@@ -261,6 +274,16 @@ def models(given: argparse.Namespace) -> int:
     print("\nworst delay: by the network alone, in the ignitions of its run; README.md has others,")
     print("with the solver behind it. us a state: of a flow, with the solver, on one core")
     print(f"({' and '.join(machines)}).")
+    return 0
+
+
+def cache(given: argparse.Namespace) -> int:
+    """Tell the size of the cache, or clear it."""
+    from combred.files.cache import clear, entries
+
+    folder, size = cache_folder(), sum(entries().values())
+    removed = f", of them {clear() / 1e6:.0f} MB removed" if given.clear else ""
+    print(f"{folder}: {size / 1e6:.0f} MB{removed}")
     return 0
 
 

@@ -1,11 +1,15 @@
-"""Compiled libraries of mechanisms and of surrogates alike: doors of `combred.native`.
+"""Compiled libraries of mechanisms and of surrogates alike, doors of `combred.native`; and all
+files of a surrogate.
 
 Takes a mechanism, a surrogate or the name of one; calls `combred.native` with the mechanism and,
 where there is a network, the `Extension` that `combred.surrogates.library` makes of it. For a
 mechanism nothing of `combred.surrogates` is loaded.
 """
 
+import logging
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
     Exported = Mechanism | Surrogate | str | Path
 
+log = logging.getLogger(__name__)
 LIBRARY = "libsurrogate.so"  # of a network
 
 
@@ -38,12 +43,41 @@ def export(
     what: a mechanism or the name of its file (.yaml, .yml); else a surrogate, or what
     `combred.load` takes: the name of a model that comes with combred, or a stageN.safetensors. Of a
     surrogate: card, found with a name; title: which surrogate it is, for the head of surrogate.cpp.
-    Raises ValueError for a network that is too large, FileNotFoundError where there is no such
+    A network that is too large for C++, or has none, becomes surrogate.pt, and libsurrogate.so
+    calls LibTorch, with libsolver.so behind it. Raises FileNotFoundError where there is no such
     mechanism or model, and as `combred.native.exporter.export`, which also says what happens
     without a C++ compiler.
     """
-    mechanism, extension = parts(what, card, title)
-    return exporter.export(mechanism, folder, extension)
+    return _writer(what, card, title)[2](Path(folder))
+
+
+def export_surrogate(
+    what: "Surrogate | str | Path", folder: Path | str, card: dict | None = None
+) -> list[Path]:
+    """Write all that a flow solver may take of a surrogate: surrogate.pt (TorchScript), its card
+    surrogate.json, and the files of `export`; returns the paths of those written.
+
+    what: a surrogate, or what `combred.load` takes. card: of the surrogate, as that of
+    `combred.judge`; by default that of the name, or one without measured errors. A card that says
+    `rejected` in its accuracy gives rejected.pt and its card alone, and the log tells why. Raises
+    as `export`.
+    """
+    with needing_train("the export of a network"):
+        from combred.surrogates.files.card import own_card
+        from combred.surrogates.files.export import export_torchscript, states_in_range
+
+    surrogate, card, title = _named(what, card, "")[1:]
+    assert surrogate is not None
+    card = card or own_card(surrogate)
+    rejected = card["accuracy"].get("rejected", "")
+    path = Path(folder) / ("rejected.pt" if rejected else "surrogate.pt")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    export_torchscript(path, surrogate, card, states_in_range(surrogate))
+    written = [path, path.with_suffix(".json")]
+    if rejected:
+        log.warning("No library is written, the network is rejected: %s", rejected)
+        return written
+    return list(dict.fromkeys([*written, *export(surrogate, folder, card, title)]))
 
 
 def export_case(what: "Exported", case: Path | str, version: str = "") -> tuple[list[Path], str]:
@@ -53,8 +87,24 @@ def export_case(what: "Exported", case: Path | str, version: str = "") -> tuple[
     from combred.native.openfoam.versions import named
 
     of = named(version) if version else None
-    mechanism, extension = parts(what)
-    return export_case(mechanism, case, extension, of)
+    mechanism, library, write = _writer(what)
+    return export_case(mechanism, case, library, write, of)
+
+
+def _writer(
+    what: "Exported", card: dict | None = None, title: str = ""
+) -> tuple[Mechanism, str, Callable[[Path], list[Path]]]:
+    """The mechanism of what `export` takes, the name of its library, and what writes it."""
+    mechanism, surrogate, card, title = _named(what, card, title)
+    if surrogate is None:
+        return mechanism, exporter.SOLVER_LIBRARY, partial(exporter.export, mechanism)
+    from combred.surrogates.library import generator, torchscript
+    from combred.surrogates.model.own_form import why_no_cpp
+
+    if generator.is_compiled(surrogate) and not why_no_cpp(surrogate):
+        extension = generator.extension(surrogate, card, title)
+        return mechanism, LIBRARY, partial(exporter.export, mechanism, extension=extension)
+    return mechanism, LIBRARY, partial(torchscript.export, surrogate, card=card, title=title)
 
 
 def compile_cuda(what: "Exported", device: "torch.device | str" = "cuda") -> "CudaLibrary":
@@ -89,15 +139,25 @@ def parts(
     what: "Exported", card: dict | None = None, title: str = ""
 ) -> tuple[Mechanism, Extension | None]:
     """The mechanism of what `export` takes, and the extension of its network, if it is one."""
+    mechanism, surrogate, card, title = _named(what, card, title)
+    if surrogate is None:
+        return mechanism, None
+    from combred.surrogates.library.generator import extension
+
+    return mechanism, extension(surrogate, card, title)
+
+
+def _named(
+    what: "Exported", card: dict | None, title: str
+) -> tuple[Mechanism, "Surrogate | None", dict | None, str]:
+    """Mechanism, surrogate, card and title of what `export` takes."""
     if names_mechanism(what):
         what = load_mechanism(what)
     if isinstance(what, Mechanism):
-        return what, None
+        return what, None, None, ""
     from combred.surrogates.files.shipped import load, models
 
-    with needing_train("the export of a network"):
-        from combred.surrogates.library.generator import extension
     if isinstance(what, str | Path):
         name, what = str(what), load(what)
         card, title = card or models().get(name), title or name
-    return what.mechanism, extension(what, card, title)
+    return what.mechanism, what, card, title

@@ -32,6 +32,7 @@ from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.labelled import Block
 from combred.experiments.premixed import flame
 from combred.experiments.stirred.particles import piloted_streams
+from combred.native.solver import multipliers
 from combred.native.solver.library import Solver
 from combred.processes import workers
 from combred.processes.workers import Processes
@@ -209,6 +210,16 @@ def solver_of(made_once) -> Callable[..., Solver]:
             return quietly(lambda: Solver(mechanism, volume=volume))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def quick_factors(h2o2, solver_of, made_once):
+    """The solver of hydrogen whose library with factors is compiled once."""
+    with made_once("skeletal"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(multipliers, "build", compile_quickly(patch, "-O1"))
+        solver = solver_of(h2o2)
+        solver.with_multipliers(np.ones(h2o2.solution(transport=False).n_reactions))
+    return solver
 
 
 # -- states of an ignition -------------------------------------------------------------------------

@@ -110,9 +110,12 @@ def test_options_of_mechanisms_are_refused_elsewhere(words, option, capsys):
 
 def test_export_tells_what_is_written(tmp_path, monkeypatch, capsys):
     asked = []
-    monkeypatch.setattr(
-        combred.native, "export", lambda what, folder: asked.append(what) or [folder / "a.cpp"]
-    )
+
+    def written(what, folder):
+        return asked.append(what) or [folder / "a.cpp"]
+
+    monkeypatch.setattr(combred.native, "export", written)
+    monkeypatch.setattr(combred, "export_surrogate", written)
     assert command.main(["export", "h2o2.yaml", str(tmp_path), "--phase", "ohmech"]) == 0
     assert command.main(["export", "drm19-38k", str(tmp_path)]) == 0
     assert asked[0].phase == "ohmech" and asked[1] == "drm19-38k"

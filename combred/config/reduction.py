@@ -1,4 +1,4 @@
-"""Settings of the reduction: the stage table, or the acceptance criteria of a search."""
+"""Settings of the reduction: the stage table, the automatic loop, or the criteria of a search."""
 
 import difflib
 import math
@@ -96,11 +96,12 @@ def parse_criteria(text: str, name: str = "reduction.criteria") -> dict[str, flo
 
 @dataclass(frozen=True)
 class ReductionSettings:
-    """How each stage makes the network of the stage before it smaller; one of three ways.
+    """How each stage makes the network of the stage before it smaller; one of four ways.
 
     `parameters`: stage i leaves the share parameters[i-1] of the first network's parameters, by any
     method. `layers` and `thresholds`: stage i condenses hidden layer layers[i-1] at the cosine
     threshold thresholds[i-1]. `criteria`: stage 1 is the smallest network found that meets them.
+    `automatic`: stage 1 is the result of the loop of Chen & Xu 2024, figure 1.
     """
 
     method: str = setting(
@@ -136,8 +137,16 @@ class ReductionSettings:
         "largest errors that are accepted, as ignition:1%,flame:0.5%: stage 1 is then the smallest "
         f"network found that meets them; of {', '.join(CRITERIA)}",
     )
+    automatic: float = setting(
+        0.0,
+        "share of stage 0's parameters at which the automatic loop ends (Chen & Xu 2024, figure 1: "
+        "condense a layer, retrain, test, restore), whose network is stage 1; 0: no loop",
+        within=(0.0, 0.999),
+    )
     attempts: int = setting(
-        12, "networks that the search for the criteria may judge", within=(1, 1e4)
+        12,
+        "networks that the search for the criteria may judge; retrainings that the loop may take",
+        within=(1, 1e4),
     )
 
     def __post_init__(self):
@@ -156,6 +165,11 @@ class ReductionSettings:
             "between 1 and 0 and fall from stage to stage",
         )
         require(
+            not self.automatic or self.method == "condensation" and not self.criteria,
+            f"reduction.automatic={self.automatic:g} is a loop of condensation with criteria of "
+            "its own: leave reduction.method and reduction.criteria out",
+        )
+        require(
             bool(self.parameters or self.criteria) or self.method == "condensation",
             f"reduction.method={self.method} needs reduction.parameters=[...], the share of the "
             "parameters that each stage leaves: only condensation has a cosine threshold",
@@ -169,4 +183,4 @@ class ReductionSettings:
     @property
     def stages(self) -> int:
         """Number of stages after stage 0."""
-        return 1 if self.criteria else len(self.parameters) or len(self.layers)
+        return 1 if self.criteria or self.automatic else len(self.parameters) or len(self.layers)

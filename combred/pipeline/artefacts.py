@@ -65,6 +65,8 @@ def reduced_network(run: Run, stage: int) -> NetworkArtefact:
     how: dict[str, Any]
     if r.criteria:
         how = {"method": r.method, "limits": r.limits, "criteria": criteria(run)}
+    elif row.automatic:
+        how = {"automatic": row.parameters, "attempts": r.attempts}
     elif row.layer:
         how = {"layer": row.layer, "threshold": row.threshold}
     else:

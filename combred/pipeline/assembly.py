@@ -15,6 +15,7 @@ from combred.experiments import judges
 from combred.experiments.judges import AcceptanceCriteria, References
 from combred.experiments.storage import Answers
 from combred.files.records import ANOTHER_RUN, read_record, require_same
+from combred.judging import exceeded
 from combred.pipeline import artefacts
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact, stored_inputs
@@ -106,7 +107,7 @@ def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) 
     start = stored_inputs(run.weights(0)).get("shipped", "scratch")
     made = describe_training(asdict(s), run.mechanism, s.stage, data.table.rows, start)
     accuracy = describe_accuracy(measured, validation["inputs"])
-    if rejected := exporting.exceeded(measured, s.export.limits):
+    if rejected := exceeded(measured, s.export.limits):
         accuracy["rejected"] = rejected
     card = make_card(surrogate, run.mechanism, accuracy, made)
     exporting.export(run.folder, surrogate, card, data)

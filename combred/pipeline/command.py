@@ -18,6 +18,8 @@ from combred.config.settings import Settings
 from combred.files.records import read_record, write_record
 from combred.pipeline import assembly
 from combred.pipeline.console import console
+from combred.pipeline.finished import finish
+from combred.pipeline.finished import results as results_of
 from combred.pipeline.guard import guarded
 from combred.pipeline.resolved import of_settings, resolved
 from combred.pipeline.run import Run, locked
@@ -62,7 +64,12 @@ def _main(arguments: list[str]) -> int:
     settings = resolve(arguments)
     console.begin("preparing")
     with console.heard():
-        return execute(prepare(settings))
+        run = prepare(settings)
+        with console.logged(run.path("run.log"), arguments):
+            status = execute(run)
+        if not settings.only:
+            finish(run.folder, settings, status)
+        return status
 
 
 def prepare(settings: Settings) -> Run:
@@ -104,15 +111,8 @@ def execute(run: Run) -> int:
         if not exported.get("all_ignite", True):
             console.print("  [bold yellow]with the exported network some cases do not ignite[/]")
         console.print(f"[bold]done[/] in {time.monotonic() - started:.0f} s")
-        for name in (
-            "surrogate.pt",
-            "surrogate.cpp",
-            "libsurrogate.so",
-            "rejected.pt",
-            "report.html",
-        ):
-            if run.path(name).exists():
-                console.print(f"  {run.path(name)}")
+        for path in results_of(run.folder):
+            console.print(f"  {path}")
     if rejected := exported.get("rejected"):
         console.print(
             f"[bold red]rejected for flow codes: {escape(rejected)}[/]. Train longer or reduce "

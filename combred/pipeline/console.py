@@ -5,10 +5,12 @@ is being done, so that a command that works is never taken for one that hangs.
 """
 
 import re
+import shlex
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 from rich.console import Console
@@ -29,11 +31,26 @@ class StatusConsole(Console):
         super().__init__(**options)
         self.spoke = self.begun = time.monotonic()
         self.doing, self.bar = "", False
+        self.copy: Console | None = None
 
     def print(self, *objects, **options) -> None:
-        """As `Console.print`."""
+        """As `Console.print`, and into the log."""
         super().print(*objects, **options)
+        if self.copy:
+            self.copy.print(*objects, **options)
         self.spoke = time.monotonic()
+
+    @contextmanager
+    def logged(self, path: Path, arguments: Sequence[str]) -> Iterator[None]:
+        """A context in which lines are added to a log file, too, after the time and the command."""
+        with path.open("a", encoding="utf-8") as file:
+            now = time.strftime("%Y-%m-%d %H:%M:%S %z")
+            file.write(f"\n{now}: combred run {shlex.join(arguments)}\n")
+            self.copy = Console(file=file, width=160, highlight=False, soft_wrap=True)
+            try:
+                yield
+            finally:
+                self.copy = None
 
     def begin(self, doing: str) -> None:
         """Say what is done from now on."""

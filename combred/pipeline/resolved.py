@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from combred.chemistry.fuel import resolve_fuel
+from combred.chemistry.fuel import Mixture, resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.config.settings import Settings
 from combred.experiments.ignition.rollout import coldest_ignition
+from combred.judging import temperatures
 from combred.native.solver import Solver
 from combred.surrogates.dataset.schema import StateFileError
 
 MARGIN, HOTTEST = 100.0, 2300.0  # K, of the states of a training
-STEPS, APART, CASES = 1600, 150.0, 3  # of the validation: steps of the slowest ignition; K
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def resolved(settings: Settings, mechanism: Mechanism) -> Settings:
         if not sampling.T0:
             sampling = replace(sampling, T0=[coldest_ignition(*given) - MARGIN, HOTTEST])
         if not validation.T0:
-            longest = STEPS * validation.dt
-            coldest = max(coldest_ignition(*given, p, longest) for p in validation.p)
-            validation = replace(validation, T0=[coldest + i * APART for i in range(CASES)])
+            gas = Mixture(fuel, oxidizer)
+            T0 = temperatures(mechanism, given[1], gas, validation.p, validation.dt)
+            validation = replace(validation, T0=T0)
     return replace(settings, sampling=sampling, validation=validation)

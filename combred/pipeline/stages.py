@@ -28,7 +28,8 @@ class Stage:
     layer > 0: hidden layer `layer` (1 is the first) alone, by condensation at the cosine
     `threshold`. Else parameters: the share of the first network's parameters that the stage leaves,
     widths of all layers chosen. criteria: not empty where that share is searched for
-    (`shrink_until`), so that it is not known beforehand.
+    (`shrink_until`), so that it is not known beforehand. automatic: whether the automatic loop
+    looks for it.
     """
 
     index: int
@@ -37,6 +38,7 @@ class Stage:
     parameters: float = 0.0
     method: str = "condensation"
     criteria: str = ""
+    automatic: bool = False
 
     @property
     def what(self) -> str:
@@ -45,13 +47,16 @@ class Stage:
             return f"hidden layer {self.layer} condensed at {self.threshold}"
         if self.criteria:
             return f"as few parameters left by {self.method} as pass {self.criteria}"
-        return f"{100 * self.parameters:g} % of the parameters left by {self.method}"
+        how = "the automatic loop" if self.automatic else self.method
+        return f"{100 * self.parameters:g} % of the parameters left by {how}"
 
 
 def stage_table(settings: ReductionSettings) -> list[Stage]:
-    """Stages 1, 2, ... of the settings: one by criteria, or by parameters, or by layers."""
+    """Stages 1, 2, ... of the settings: by criteria or the loop, by parameters, or by layers."""
     if settings.criteria:
         return [Stage(1, method=settings.method, criteria=settings.criteria)]
+    if settings.automatic:
+        return [Stage(1, parameters=settings.automatic, automatic=True)]
     if settings.parameters:
         return [
             Stage(i, parameters=share, method=settings.method)

@@ -1,5 +1,6 @@
 """What the pipeline shows of a run: its settings, the table of its stages, the help."""
 
+import shutil
 from pathlib import Path
 
 import torch
@@ -17,6 +18,13 @@ from combred.report.formats import span
 from combred.report.verdict import comparison, further, sentence
 from combred.surrogates.model.network import Network
 from combred.surrogates.training.devices import fastest_precision, open_device
+
+EXAMPLES = {
+    "stage=2": "the network reduced twice, in a few minutes",
+    "profile=smoke": "every step in a minute, without accuracy",
+    "stage=1 reduction.criteria=ignition:1%": "the smallest network that keeps a limit",
+    "mechanism=h2o2.yaml run=hydrogen": "another mechanism, trained here",
+}  # whose names of runs differ
 
 
 def shape(network: Network) -> str:
@@ -60,6 +68,9 @@ def print_help(settings: Settings) -> None:
         console.print(f"  stage {stage.index}  {stage.what}, retrained")
     console.print(f"\n  profiles: {', '.join(PROFILES)}; here: {profile}")
     console.print("  `profile=NAME --help` prints the values of another\n")
+    for example, does in EXAMPLES.items():
+        console.print(f"  combred run {escape(example):38} {does}")
+    console.print()
     items, usual = keys(), Settings()
     for section in dict.fromkeys(key.rpartition(".")[0] for key in items):
         title = section or "the run"
@@ -74,7 +85,7 @@ def print_help(settings: Settings) -> None:
             if value != value_of(usual, key):
                 shown = f"[bold]{shown}[/]"
             table.add_row(key, shown, item.metadata["unit"], escape(item.metadata["help"]))
-        console.print(table)
+        console.print(table, width=shutil.get_terminal_size((160, 24)).columns)
         console.print()
     if profile != "default":
         console.print(f"[bold]bold[/]: of the profile {profile}, not the default")

@@ -22,6 +22,7 @@ TRANSPORT = (
     0.23e-6  # s for a species, cell and step: OpenFOAM v1912, counterflow (docs/findings.md)
 )
 FAILED = "**no result**"  # of a case in which the reduced mechanism does not ignite or burn
+LIMITS = 0.01, 0.02, 0.05, 0.1, 0.2  # errors, whose sizes the page tells
 SHOWN = 12  # cases with the largest errors, and last steps of the path
 
 
@@ -79,6 +80,11 @@ def sentence(record: dict) -> str:
 def further(record: dict) -> str:
     """The time of a state, and an estimate of that of a flow step."""
     before, after = record["times"]
+    if before is None:
+        return (
+            f"Chemistry takes {microseconds(after)} a state on one core (solver at its default "
+            "tolerance, 1e-6 s, along an ignition). The detailed mechanism was not compiled."
+        )
     whole, left = before + TRANSPORT * record["of"][0], after + TRANSPORT * len(record["species"])
     return (
         f"Chemistry takes {microseconds(after)} a state on one core, {microseconds(before)} with "
@@ -86,6 +92,25 @@ def further(record: dict) -> str:
         f"At {microseconds(TRANSPORT)} for the transport of a species, as in OpenFOAM, a cell and "
         f"flow step takes about {microseconds(left)}, and {microseconds(whole)} with the detailed "
         f"mechanism: {whole / left:.1f} times as long."
+    )
+
+
+def sizes(record: dict) -> str:
+    """The smallest mechanisms on the path within usual errors: what other limits would give."""
+    path = [
+        (row["species"], max(math.inf if e is None else e for e in row["errors"].values()))
+        for row in record["path"]
+    ]
+    least: dict[int, float] = {}
+    for limit in LIMITS:
+        within = [n for n, error in path if error <= limit]
+        if within:
+            least.setdefault(min(within), limit)
+    found = ", ".join(f"{n} within {100 * limit:g} %" for n, limit in least.items())
+    fewest, error = path[-1]
+    return (
+        f"Fewest species on the path, before swaps and refits: {found or 'none within 20 %'}. It "
+        f"ends at {fewest} species with an error of {percent(error)}."
     )
 
 
@@ -156,9 +181,10 @@ def path_section(record: dict) -> Section:
     groups = [row["removed"] for row in record["path"] if len(row["removed"]) > 1]
     together = ", ".join(name for group in groups for name in group)
     text = Text(
-        f"Removed together at first, for they change little: {together or 'none'}. Below are the "
-        "last steps of the search, also those beyond the limit: what the next removals cost. Swaps "
-        "and the removal of reactions follow the path and are not in it."
+        f"{sizes(record)} Removed together at first, for they change little: "
+        f"{together or 'none'}. Below are the last steps of the search, also those beyond the "
+        "limit: what the next removals cost. Swaps and the removal of reactions follow the path "
+        "and are not in it."
     )
     table = Table(["species", "removed", *judges], rows, RECORD, left=2)
     return Section("The path of the search", [text, table])

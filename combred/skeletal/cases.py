@@ -5,6 +5,7 @@ ignitions, and unburnt gas of flames and of stirred reactors. Held-out cases lie
 ranges, and no search sees them.
 """
 
+import math
 from dataclasses import dataclass, field
 
 import cantera as ct
@@ -13,7 +14,11 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 
 UNBURNT_T = 300.0  # K, of flames and reactors
-GRID = 4, 3, 3  # T0, p, phi of ignitions
+APART = (
+    1.0 / 6000.0
+)  # 1/K, of the initial T of ignitions: four from 1000 to 2000 K. Low-temperature
+# ignition begins at 600 K; with four from there, mechanisms are wrong between them
+PRESSURES, RATIOS = 3, 3  # p and phi of ignitions
 HELD_OUT, SEED = 60, 52  # ignitions at random
 ATM = ct.one_atm
 Gas = tuple[float, float, float]  # T [K], p [Pa], phi
@@ -44,8 +49,9 @@ class Cases:
 
 def judged(of: Ranges) -> Cases:
     """The cases of the search. Ignitions: a grid, uniform in 1 / T0, ln p and phi."""
-    T0 = 1.0 / np.linspace(1.0 / of.T0[0], 1.0 / of.T0[1], GRID[0])
-    grid = np.meshgrid(T0, np.geomspace(*of.p, GRID[1]), np.linspace(*of.phi, GRID[2]))
+    cold, hot = 1.0 / of.T0[0], 1.0 / of.T0[1]
+    T0 = 1.0 / np.linspace(cold, hot, 1 + math.ceil(round((cold - hot) / APART, 6)))
+    grid = np.meshgrid(T0, np.geomspace(*of.p, PRESSURES), np.linspace(*of.phi, RATIOS))
     ignitions = [(T, p, phi) for T, p, phi in np.stack(grid, axis=-1).reshape(-1, 3).tolist()]
     (low, high), (lean, rich) = of.flame_p, of.flame_phi
     premixed = [(UNBURNT_T, low, phi) for phi in (1.0, lean, rich)]

@@ -6,64 +6,73 @@ detailed mechanism ignites in two stages, the time of the first stage is judged,
 its T is where T rises fastest before the second.
 """
 
-from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
-from combred.experiments.ignition.criteria import first_stage, times_to
+from combred.experiments.ignition.criteria import SAMPLES, first_stage, times_to
 from combred.native.solver.library import Integrator
 from combred.skeletal.cases import Gas, Ranges, named, states
+from combred.skeletal.compiled import TOLERANCE, Chemistry
+from combred.skeletal.large import Detailed, Solver
 from combred.skeletal.skeleton import Skeleton
 
-TOLERANCE = 1e-3  # of the solver, whose delays are then within .02 %
 LATEST = 1.75  # delays of the detailed mechanism: one that has not ignited then has failed
 
 
+def detailed_delays(
+    mechanism: Mechanism, detailed: Solver, gases: list[Gas], of: Ranges
+) -> list[np.ndarray]:
+    """Of each case (n,): T [K] at half its rise, the delay [s], T [K] of a first stage, and its
+    time [s]; infinite delays of cases that do not ignite, NaN without a first stage."""
+    T, p, Y = states(mechanism, of, gases)
+    half = 0.5 * (T + equilibrium(mechanism.solution(transport=False), T, p, Y)[0])
+    delay = times_to(cast(Integrator, detailed), (T, p, Y), half, tolerance=TOLERANCE)
+    stage, first = np.full((2, len(T)), np.nan)
+    ignites = np.flatnonzero(np.isfinite(delay))
+    begin = T[ignites], p[ignites], Y[ignites]
+    stepper = detailed.march(SAMPLES) if isinstance(detailed, Detailed) else detailed
+    stage[ignites] = first_stage(stepper, begin, half[ignites], delay[ignites], TOLERANCE)
+    two = np.flatnonzero(np.isfinite(stage))
+    if len(two):
+        longest = LATEST * delay[two]
+        first[two] = detailed.time_to(T[two], p[two], Y[two], stage[two], longest, TOLERANCE)
+    return [half, delay, stage, first]
+
+
 class Delays:
-    """Of ignitions of a mechanism. chemistry: the solver for multipliers (n_reactions,) of its rate
-    constants. Cases that do not ignite within the last of `LONGEST` are left out. cases: of each
-    error, in words; delay (n_cases,), first (n_two,) [s]: of the detailed mechanism, of all cases,
-    and of those that ignite in two stages."""
+    """Of ignitions of a mechanism; known: their `detailed_delays`. Cases that do not ignite are
+    left out. cases: of each error, in words; times (n_errors,) [s]: delays of the detailed
+    mechanism, then times of its first stages."""
 
     name = "ignition delay"
 
     def __init__(
         self,
         mechanism: Mechanism,
-        chemistry: Callable[[np.ndarray], Integrator],
-        n_reactions: int,
+        chemistry: Chemistry,
         gases: list[Gas],
         of: Ranges,
+        known: list[np.ndarray],
     ):
         self.chemistry = chemistry
-        detailed = chemistry(np.ones(n_reactions))
-        T, p, Y = states(mechanism, of, gases)
-        burnt, _ = equilibrium(mechanism.solution(transport=False), T, p, Y)
-        half = 0.5 * (T + burnt)
-        delay = times_to(detailed, (T, p, Y), half, tolerance=TOLERANCE)
-        kept = np.flatnonzero(np.isfinite(delay))
-        self.T, self.p, self.Y, self.half, self.delay = (x[kept] for x in (T, p, Y, half, delay))
-        self.stage = first_stage(
-            detailed, (self.T, self.p, self.Y), self.half, self.delay, TOLERANCE
+        half, delay, stage, first = known
+        ignites, two = (np.flatnonzero(np.isfinite(times)) for times in (delay, first))
+        rows = np.concatenate([ignites, two])
+        self.T, self.p, Y = (x[rows] for x in states(mechanism, of, gases))
+        self.Y = Y[:, chemistry.columns]
+        self.until = np.concatenate([half[ignites], stage[two]])
+        self.times, self.longest = (
+            np.concatenate([delay[ignites], first[two]]),
+            LATEST * delay[rows],
         )
-        self.two = np.flatnonzero(np.isfinite(self.stage))
-        self.delay, self.first = self._times(detailed)
-        words = [named(gases[i]) for i in kept]
-        self.cases = [*words, *(f"{words[i]}, first stage" for i in self.two)]
-
-    def _times(self, solver: Integrator) -> tuple[np.ndarray, np.ndarray]:
-        """Delays (n_cases,) and times of the first stages of those cases that have one."""
-        T, p, Y, two, longest = self.T, self.p, self.Y, self.two, LATEST * self.delay
-        delay = solver.time_to(T, p, Y, self.half, longest, TOLERANCE)
-        if not len(two):
-            return delay, np.empty(0)
-        begin = T[two], p[two], Y[two]
-        return delay, solver.time_to(*begin, self.stage[two], longest[two], TOLERANCE)
+        self.cases = [named(gases[i]) for i in ignites]
+        self.cases += [f"{named(gases[i])}, first stage" for i in two]
 
     def errors(self, skeleton: Skeleton) -> np.ndarray:
         """Relative errors (n,) of the delays, then of the first stages; infinite where a mixture
         ignites after more than `LATEST` delays of the detailed mechanism, or not at all."""
-        delay, first = self._times(self.chemistry(skeleton.multipliers))
-        return np.concatenate([delay / self.delay, first / self.first]) - 1.0
+        solver, begin = self.chemistry(skeleton), (self.T, self.p, self.Y)
+        return solver.time_to(*begin, self.until, self.longest, TOLERANCE) / self.times - 1.0

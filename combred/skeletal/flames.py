@@ -25,6 +25,7 @@ JUDGED = {"ratio": 4, "slope": 0.2, "curve": 0.4}  # grids of the flames of a se
 HELD_OUT = {"ratio": 4, "slope": 0.1, "curve": 0.2}
 FLAT, WIDENED = 0.01, 3  # largest gradient at the ends of the domain, relative to that inside, and
 # how often a domain is doubled until they are below
+FIELDS = 7  # arrays of a `DetailedFlame`
 FIXED = 0.5  # of the rise of T: where the flame is held
 
 
@@ -42,6 +43,18 @@ class DetailedFlame:
     velocity: np.ndarray
     profile_Y: np.ndarray
     sensitivities: np.ndarray
+
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """The fields as arrays, from which `of` makes the flame again."""
+        profiles = self.grid, self.profile_T, self.velocity, self.profile_Y
+        return [np.array([self.T, self.p]), self.Y, *profiles, self.sensitivities]
+
+    @staticmethod
+    def of(arrays: list[np.ndarray]) -> "DetailedFlame":
+        """The flame of the first of these arrays."""
+        (T, p), *rest = arrays[:FIELDS]
+        return DetailedFlame(float(T), float(p), *rest)
 
     def start(self, gas: ct.Solution, grid: np.ndarray, kept: np.ndarray) -> ct.FreeFlame:
         """A flame of the gas, which is unburnt and has the species `kept` (n_species,) bool, on a
@@ -129,16 +142,17 @@ def _kept(
 
 class Flame:
     """Judges skeletons by one flame. detailed: the flame of the detailed mechanism, of the case
-    `gas`; peaks: species whose largest mole fractions are judged; whole: the skeleton of which
-    nothing is removed. cases: of each error, in words."""
+    `gas`; peaks: species whose largest mole fractions are judged; reference: its `results`. cases:
+    of each error, in words."""
 
     name = "flame"
 
-    def __init__(self, detailed: DetailedFlame, gas: Gas, peaks: tuple[str, ...], whole: Skeleton):
-        self.detailed, self.peaks = detailed, peaks
+    def __init__(
+        self, detailed: DetailedFlame, gas: Gas, peaks: tuple[str, ...], reference: np.ndarray
+    ):
+        self.detailed, self.peaks, self.reference = detailed, peaks, reference
         judged = ["speed", "largest T", *(f"peak of {name}" for name in peaks)]
         self.cases = [f"{named(gas)}, {what}" for what in judged]
-        self.reference = self.results(whole)  # with the tolerances of skeletons
 
     def first_order(self, skeleton: Skeleton) -> float:
         """The relative change of the speed to first order in the rate constants."""
@@ -147,38 +161,42 @@ class Flame:
     def errors(self, skeleton: Skeleton) -> np.ndarray:
         """Relative errors (n,) of the speed, the largest T and the peaks; infinite where there is
         no flame."""
-        errors = self.results(skeleton) / self.reference - 1.0
+        errors = results(self.detailed, self.peaks, skeleton) / self.reference - 1.0
         return np.where(np.isfinite(errors), errors, np.inf)
 
     def speed(self, skeleton: Skeleton) -> tuple[float, np.ndarray]:
         """The relative error of the speed, and d ln speed / d ln k (n_reactions,); NaN where there
         is no flame."""
         found = np.full(len(skeleton.listed), np.nan)
-        flame = self.solve(skeleton)
+        flame = steady(self.detailed, skeleton)
         if flame is None:
             return np.nan, found
         found[skeleton.reactions] = flame.get_flame_speed_reaction_sensitivities()
         return flame.velocity[0] / self.reference[0] - 1.0, found
 
-    def results(self, skeleton: Skeleton) -> np.ndarray:
-        """Speed [m/s], largest T [K] and peaks of the skeleton's flame; NaN where there is none."""
-        flame = self.solve(skeleton)
-        if flame is None:
-            return np.full(2 + len(self.peaks), np.nan)
-        peaks = [flame.X[flame.gas.species_index(n)].max() if n in flame.gas.species_names else 0.0
-                 for n in self.peaks]  # fmt: skip
-        return np.array([flame.velocity[0], flame.T.max(), *peaks])
 
-    def solve(self, skeleton: Skeleton) -> ct.FreeFlame | None:
-        """The flame of a skeleton; None where there is none."""
-        of, gas = self.detailed, phase_of(skeleton)
-        try:
-            gas.TPY = of.T, of.p, of.Y[skeleton.species]
-            flame = of.start(gas, of.grid, skeleton.species)
-            flame.solve(0, refine_grid=False)
-        except (ct.CanteraError, IndexError):  # the latter where nothing burns at equilibrium
-            return None
-        return flame
+def results(of: DetailedFlame, peaks: tuple[str, ...], skeleton: Skeleton) -> np.ndarray:
+    """Speed [m/s], largest T [K] and largest mole fractions of the skeleton's flame; NaN where
+    there is none."""
+    flame = steady(of, skeleton)
+    if flame is None:
+        return np.full(2 + len(peaks), np.nan)
+    names = flame.gas.species_names
+    largest = [flame.X[names.index(name)].max() if name in names else 0.0 for name in peaks]
+    return np.array([flame.velocity[0], flame.T.max(), *largest])
+
+
+def steady(of: DetailedFlame, skeleton: Skeleton) -> ct.FreeFlame | None:
+    """The flame of a skeleton, from that of the detailed mechanism and on its grid; None where
+    there is none."""
+    gas = phase_of(skeleton)
+    try:
+        gas.TPY = of.T, of.p, of.Y[skeleton.species]
+        flame = of.start(gas, of.grid, skeleton.species)
+        flame.solve(0, refine_grid=False)
+    except (ct.CanteraError, IndexError):  # the latter where nothing burns at equilibrium
+        return None
+    return flame
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,9 +210,10 @@ class Solved:
 
 
 def flame_of(
-    whole: Skeleton, gas: Gas, unburnt: tuple, near: DetailedFlame | None, how: Solved
-) -> Flame | None:
-    """The judge of a case and its unburnt state, as of `detailed_flame`; None without a flame."""
+    whole: Skeleton, unburnt: tuple, near: DetailedFlame | None, how: Solved
+) -> list[np.ndarray]:
+    """Of an unburnt state, as of `detailed_flame`, the arrays of the flame, and its `results` with
+    the tolerances of skeletons; [] where there is none."""
     mechanism = whole.network.mechanism
     detailed = detailed_flame(mechanism, unburnt, near, how.criteria, how.sensitive)
-    return Flame(detailed, gas, how.peaks, whole) if detailed else None
+    return [*detailed.arrays, results(detailed, how.peaks, whole)] if detailed else []

@@ -20,9 +20,9 @@ def _detailed(mechanism: Mechanism) -> tuple[ct.Solution, list[ct.Species]]:
     return gas, gas.species()
 
 
-def phase_of(skeleton: Skeleton) -> ct.Solution:
-    """The phase, with the transport of the mechanism; rate constants have the skeleton's
-    factors."""
+def phase_of(skeleton: Skeleton, transport: bool = True) -> ct.Solution:
+    """The phase, with the transport of the mechanism unless `transport` is False; rate constants
+    have the skeleton's factors."""
     detailed, species = _detailed(skeleton.network.mechanism)
     left, rows = set(skeleton.names()), np.flatnonzero(skeleton.reactions)
     factors = skeleton.multipliers
@@ -38,7 +38,7 @@ def phase_of(skeleton: Skeleton) -> ct.Solution:
     gas = ct.Solution(
         thermo="ideal-gas",
         kinetics="gas",
-        transport_model=detailed.transport_model,
+        transport_model=detailed.transport_model if transport else "none",
         species=[species[k] for k in np.flatnonzero(skeleton.species)],
         reactions=kept,
     )

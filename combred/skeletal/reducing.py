@@ -13,28 +13,33 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-import cantera as ct
 import numpy as np
 
 import combred
 from combred.chemistry.fuel import name_mixture
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.chemistry.transport import lacking
 from combred.config.fields import require
 from combred.experiments.ignition.rollout import coldest_ignition
-from combred.files.records import read_begun, strict, write_record
-from combred.native.solver.multipliers import MultipliedSolver
-from combred.processes.workers import Processes, open_pool
+from combred.files.records import read_begun, read_record, strict, write_record
+from combred.processes.workers import Processes
 from combred.skeletal import cases
-from combred.skeletal.cases import Cases, Ranges, states
-from combred.skeletal.delays import TOLERANCE, Delays
-from combred.skeletal.extinction import Extinctions
-from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved, flame_of
-from combred.skeletal.judging import Judge, opened
+from combred.skeletal.cases import Ranges, states
+from combred.skeletal.compiled import Chemistry
+from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved
+from combred.skeletal.graph import base_of, targets
+from combred.skeletal.judging import opened
+from combred.skeletal.large import Detailed, Solver, opened_detailed
+from combred.skeletal.references import (
+    Asked,
+    Results,
+    code_digest,
+    detailed_results,
+    judges_of,
+)
 from combred.skeletal.refit import refit as refitted
 from combred.skeletal.result import write_result
 from combred.skeletal.search import Search, Step
-from combred.skeletal.skeleton import ReactionNetwork
+from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 
 RECORD = "reduce.json"
 LEAST = 1e-3  # limit of the errors: those of the judges themselves are a fifth of it
@@ -98,29 +103,56 @@ def reduce_mechanism(
     stay = mechanism.mixture(gas.fuel, gas.oxidizer, 1.0) > 0.0  # raises before the compilation
     peaks = tuple(mechanism.species_names[mechanism.index(name)] for name in wanted.keep)
     stay[[mechanism.index(name) for name in peaks]] = True
-    network = ReactionNetwork.of(mechanism)
-    solver = MultipliedSolver(mechanism, np.ones(len(network.reactions)), TOLERANCE)
-    coldest = coldest_ignition(mechanism, solver, gas.fuel, gas.oxidizer)
-    ranges = Ranges(gas.fuel, gas.oxidizer, (coldest, HOTTEST))
-    record = begun(folder / RECORD, mechanism, ranges, wanted)
-    if "file" in record:
-        return record
-    folder.mkdir(parents=True, exist_ok=True)
-    on_progress(0, mechanism.n_species, "references")
-    processes = Processes(workers or _cores())
-    how = Solved(JUDGED, True, peaks)
-    judges = make_judges(processes, network, (ranges, cases.judged(ranges)), how)
-    with opened(processes, network, judges) as panel:
-        search = Search(panel, wanted.error, frozenset(np.flatnonzero(stay).tolist()))
-        steps = walk(search, network, record, folder / RECORD, wanted, on_progress)
+    network, processes = ReactionNetwork.of(mechanism), Processes(workers or _cores())
+    with opened_detailed(processes, network) as detailed:
+        coldest = coldest_ignition(mechanism, detailed, gas.fuel, gas.oxidizer)
+        ranges = Ranges(gas.fuel, gas.oxidizer, (coldest, HOTTEST))
+        record = begun(folder / RECORD, mechanism, ranges, wanted)
+        if "file" in record:
+            return record
+        folder.mkdir(parents=True, exist_ok=True)
+        on_progress(0, mechanism.n_species, "references")
+        results = partial(detailed_results, processes, network, detailed, folder=folder)
+        judged = Asked(ranges, cases.judged(ranges), Solved(JUDGED, True, peaks))
+        known = results(judged)
+        near = next((DetailedFlame.of(flame) for flame in known[2] if flame), None)
+        held = Asked(ranges, cases.held_out(ranges), Solved(HELD_OUT, False, peaks), near)
+        known_held, kept = results(held), frozenset(np.flatnonzero(stay).tolist())
+        base = _base(network, detailed, record, (judged, known, kept), wanted, on_progress)
+    chemistry = Chemistry.of(base)
+    with opened(processes, network, judges_of(mechanism, chemistry, judged, known)) as panel:
+        search = Search(panel, wanted.error, kept)
+        steps = walk(search, base, record, folder / RECORD, wanted, on_progress)
         chosen = choose(search, steps, wanted, on_progress)
     on_progress(mechanism.n_species, mechanism.n_species, "held-out cases")
-    near = next((flame.detailed for flame in panel.flames), None)
-    how, of = Solved(HELD_OUT, False, peaks), (ranges, cases.held_out(ranges))
-    with opened(processes, network, make_judges(processes, network, of, how, near)) as panel:
+    with opened(processes, network, judges_of(mechanism, chemistry, held, known_held)) as panel:
         errors = panel.by_case(chosen.skeleton)
     write_result(folder / RECORD, record, chosen, errors)
     return record
+
+
+def _base(
+    network: ReactionNetwork,
+    detailed: Solver,
+    record: dict,
+    known: tuple[Asked, Results, frozenset[int]],
+    wanted: Wanted,
+    on_progress: OnProgress,
+) -> Skeleton:
+    """The skeleton from which the search begins: the detailed mechanism, or what the graph leaves
+    of a large one, which is the first step of the path."""
+    whole = network.whole()
+    if not isinstance(detailed, Detailed):
+        return whole
+    if record["path"]:
+        return whole.without(*map(network.mechanism.index, record["path"][0]["removed"]))
+    on_progress(0, network.mechanism.n_species, "graph")
+    asked, ((half, delay, *_), *_), kept = known
+    ignites = np.isfinite(delay)
+    T, p, Y = states(network.mechanism, asked.ranges, asked.cases.ignitions)
+    ignitions = (T[ignites], p[ignites], Y[ignites]), half[ignites], delay[ignites]
+    of = targets(network, asked.ranges)
+    return base_of(network, detailed, ignitions, of, kept, wanted.error)
 
 
 def default_folder(file: str, phase: str = "") -> Path:
@@ -133,63 +165,44 @@ def _cores() -> int:
 
 
 def begun(file: Path, mechanism: Mechanism, ranges: Ranges, wanted: Wanted) -> dict:
-    """The record of a reduction, with the path so far. Raises ValueError where it has other
-    inputs."""
-    inputs = {
+    """The record of a reduction, with the path so far. One that wants something else of the same
+    mechanism and ranges begins anew; the numbers of the one before it, if it is finished, stay
+    beside its mechanism. Raises ValueError where the folder has another mechanism or ranges."""
+    of = {
         "mechanism": mechanism.name,
         "phase": mechanism.phase,
         "sha256": mechanism.sha256,
         "ranges": strict(asdict(ranges)),
-        **asdict(wanted),
-        "keep": sorted(wanted.keep),
         "version": combred.__version__,
+        "code": code_digest(),
     }
+    inputs = of | asdict(wanted) | {"keep": sorted(wanted.keep)}
+    before = read_record(file)
+    then = before.get("inputs", {})
+    if before and then != inputs and all(then.get(key) == value for key, value in of.items()):
+        if "file" in before:
+            os.replace(file, (file.parent / before["file"]).with_suffix(".json"))
+        return {"inputs": inputs, "path": []}
     return read_begun(file, inputs, "reduction") or {"inputs": inputs, "path": []}
-
-
-def make_judges(
-    processes: Processes,
-    network: ReactionNetwork,
-    of: tuple[Ranges, Cases],
-    how: Solved,
-    near: DetailedFlame | None = None,
-) -> list[Judge]:
-    """The judges of cases: delays, extinction, and flames, which start from one `near` them, or
-    from the first of them; no flames for a mechanism without transport data."""
-    mechanism, n, (ranges, todo) = network.mechanism, len(network.reactions), of
-    given = mechanism, partial(MultipliedSolver, mechanism, tolerance=TOLERANCE), n
-    gases = [] if lacking(mechanism.solution()) else todo.flames
-    unburnt = zip(*states(mechanism, ranges, gases), strict=True)
-    tasks = [
-        (network.whole(), gas, (float(T), float(p), Y))
-        for gas, (T, p, Y) in zip(gases, unburnt, strict=True)
-    ]
-    with open_pool(processes.workers, ct.suppress_thermo_warnings) as pool:
-        first = [pool.submit(flame_of, *task, near, how) for task in tasks[:1]]
-        judges: list[Judge] = [Delays(*given, todo.ignitions, ranges)]
-        extinctions = Extinctions(*given, todo.reactors, ranges)
-        judges += [extinctions] if extinctions.cases else []
-        found = [one.result() for one in first]
-        near = near or next((flame.detailed for flame in found if flame), None)
-        rest = [pool.submit(flame_of, *task, near, how) for task in tasks[1:]]
-        found += [one.result() for one in rest]
-    return judges + [flame for flame in found if flame]
 
 
 def walk(
     search: Search,
-    network: ReactionNetwork,
+    base: Skeleton,
     record: dict,
     file: Path,
     wanted: Wanted,
     on_progress: OnProgress,
 ) -> list[Step]:
-    """The steps of the path: those that are in the record, and those that follow, which are kept in
-    its file one by one."""
-    mechanism, steps = network.mechanism, [search.judge(network.whole(), [])]
-    for row in record["path"]:
-        left = steps[-1].skeleton.without(*map(mechanism.index, row["removed"]))
-        steps.append(Step(left, row["removed"], row["errors"]))
+    """The steps of the path from a base: those that are in the record, and those that follow, which
+    are kept in its file one by one. Raises ValueError where the base exceeds the limit."""
+    mechanism, gone = base.network.mechanism, np.flatnonzero(~base.species).tolist()
+    first, steps = search.judge(base, gone), []
+    if gone and not wanted.species and first.error > wanted.error:
+        raise ValueError(
+            f"the graph leaves {base.n_species} species of {mechanism.name} with an error of "
+            f"{first.error:.2g}, above error={wanted.error:g}: ask for a larger error"
+        )
     since, size = time.perf_counter(), mechanism.n_species
 
     def keep(step: Step) -> None:
@@ -203,6 +216,13 @@ def walk(
         left = step.skeleton.n_species
         on_progress(size - left, size, f"{left} species, largest error {100 * step.error:.2g} %")
 
+    if gone and not record["path"]:
+        keep(first)
+    else:
+        steps.append(first)
+    for row in record["path"][len(steps) - (not gone) :]:
+        left = steps[-1].skeleton.without(*map(mechanism.index, row["removed"]))
+        steps.append(Step(left, row["removed"], row["errors"]))
     end = np.inf if wanted.species else END * wanted.error
     for step in search.path(steps[-1], end, wanted.species):
         keep(step)
@@ -225,11 +245,12 @@ def choose(search: Search, steps: list[Step], wanted: Wanted, on_progress: OnPro
         return step
 
     if wanted.species:
-        fewest = steps[-1].skeleton.n_species
+        fewest, error = steps[-1].skeleton.n_species, steps[-1].error
         if fewest > wanted.species:
             raise ValueError(
-                f"with fewer than {fewest} species a judged case does not ignite or burn, and "
-                f"{wanted.species} are asked for: ask for {fewest} or more"
+                f"with fewer than {fewest} species (largest error {100.0 * error:.2g} %) a judged "
+                f"case does not ignite or burn, and {wanted.species} are asked for: ask for "
+                f"{fewest} or more"
             )
         return finished(next(s for s in steps if s.skeleton.n_species <= wanted.species))
     chosen = [step for step in steps if step.error <= wanted.error][-1]
@@ -247,4 +268,7 @@ def choose(search: Search, steps: list[Step], wanted: Wanted, on_progress: OnPro
         swapped = search.swap(chosen, removed)
         if swapped is None:
             return finished(chosen)
-        chosen = swapped
+        for step in (swapped, *search.path(swapped, wanted.error, 0)):
+            if step.error <= wanted.error:
+                chosen = step
+                removed += map(index, step.removed)

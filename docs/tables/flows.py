@@ -54,16 +54,14 @@ def _seulex(flow: dict) -> tuple[str, str]:
 
 
 def taylor_green_table() -> str:
-    """The Taylor-Green vortices: times, and the largest differences of T, heat release, and of the
-    sums and peaks of OH and HO2 at .25 and .5 ms, of taylor_green.json."""
+    """The Taylor-Green vortices: the largest differences of T, heat release, and of the sums and
+    peaks of OH and HO2 at .25 and .5 ms, of taylor_green.json."""
     rows = []
     for name, flow in read("taylor_green.json", "flows").items():
         n = flow["cells"]
         size = f"{n} x {n}{f' x {n}' * name.endswith('3d')}"
         for way, row in flow["ways"].items():
-            first = f"{name.partition('-')[0]}, {size}: " if way == "solver 1e-6" else ""
             if "times" not in row:
-                rows.append((f"{first}{way}", us(row["us"]), None, None, None))
                 continue
             at = list(row["times"].values())
             bulk = max(abs(one[key]) for one in at for key in ("hottest", "heat"))
@@ -73,9 +71,8 @@ def taylor_green_table() -> str:
             T, front = (max(one[key] for one in at) for key in ("T_rms", "front_rms"))
             fields = f"{digits(T, 1)} K, {digits(1e6 * front, 1)} um"
             shares = (f"{digits(100 * share, 1)} %" for share in (bulk, radicals))
-            rows.append((_named(way), us(row["us"]), fields, *shares))
-        rows.append((*_seulex(flow), None, None, None))
-    heads = ["chemistry", "time a cell and step", "T, front, rms", "T max, heat release"]
+            rows.append((f"{name.partition('-')[0]}, {size}: {_named(way)}", fields, *shares))
+    heads = ["fuel, cells: chemistry", "T, front, rms", "T max, heat release"]
     told = source("taylor_green.json", "taylor_green")
     return table([*heads, "OH, HO2: peaks, sums"], rows) + told
 
@@ -91,50 +88,45 @@ def foam_tutorials_table() -> str:
     rows: list[tuple] = []
     for name, row in read("foam_tutorials.json", "flames").items():
         title = f"{name}: {row['steps']} steps, {row['hottest']:.0f} K"
-        time = f"{us(row['solver_us'])} (1e-6: {digits(row['reference_us'], 2)})"
-        seulex = f"{row['seulex_us']:.0f} us" if "seulex_us" in row else None
-        rows.append((title, time, seulex, *differences(row["solver"], row.get("noise"))))
+        times = us(row["solver_us"]), us(row["reference_us"])
+        rows.append((title, *times, *differences(row["solver"], row.get("noise"))))
         if "looser" in row:
             rows.append(("- at 0.01", us(row["looser_us"]), None, *differences(row["looser"])))
     for name, row in read("foam_tutorials.json", "cells").items():
         delay = f"delay of {1e3 * row['delay']:.3g} ms: {digits(100 * row['delay_error'], 1)} %"
         rows.append((f"{name}: {row['steps']} steps", None, None, None, delay))
-    heads = ["tutorial", "solver (0.001)", "seulex (1e-4)", "T, rms", "species, largest"]
+    heads = ["tutorial", "solver, 0.001", "reference", "T, rms", "species, largest"]
     return table(heads, rows) + source("foam_tutorials.json", "foam_tutorials")
 
 
 def long_steps_table() -> str:
-    """Errors of H, O and OH in hot gas over long time steps, of foam_tutorials.json."""
+    """Largest errors of H, O and OH in hot gas over the long time steps, of foam_tutorials.json."""
     species = "H", "O", "OH"
     rows = [
-        (f"{tolerance}, {seconds(dt)}", *(f"{digits(100 * row[k], 2)} %" for k in species))
+        (tolerance, *(f"{digits(100 * max(row[k] for row in of.values()), 2)} %" for k in species))
         for tolerance, of in read("foam_tutorials.json", "long").items()
-        for dt, row in of.items()
     ]
-    return table(["tolerance, dt", *species], rows)
-
-
-def _way(way: str, row: dict | None) -> tuple:
-    """A row of `foundation_table`; None: the run ended in an error."""
-    if row is None:
-        return way, "ends in an error", None, None
-    if "T" not in row:
-        return f"{way} (reference)", us(row["us"]), None, None
-    species = {name: row[name] for name in ("OH", "CO", "CH3", "HO2")}
-    return way, us(row["us"]), f"{digits(row['T'], 2)} K", _worst(species, 2)
+    return table(["tolerance", *species], rows)
 
 
 def foundation_table() -> str:
     """The Foundation's counterflow flame beside its seulex, of foundation.json."""
+
+    def cells(row: dict | None) -> tuple[str, str | None]:
+        if row is None:
+            return "ends in an error", None
+        return us(row["us"]), f"{digits(row['T'], 2)} K" if "T" in row else None
+
     rows: list[tuple] = []
     for name, of in read("foundation.json", "mechanisms").items():
         for dt, ways in of["steps"].items():
-            flow = ways["flow"]
-            change = f"T changes by {flow['T_change']:.0f} K"
-            title = f"{code(name)}, {seconds(dt)}, {change}: flow alone"
-            rows.append((title, us(flow["us"]), None, None))
-            rows += [_way(way, ways[way]) for way in reversed(ways) if way != "flow"]
-    heads = ["chemistry", "time a cell and step", "T, largest", "species, largest"]
+            title = f"{code(name)}, {seconds(dt)}"
+            rows += [
+                (f"{title}: {way}", *cells(row))
+                for way, row in reversed(ways.items())
+                if way != "flow"
+            ]
+    heads = ["mechanism, time step: chemistry", "time a cell and step", "T, largest difference"]
     return table(heads, rows) + source("foundation.json", "foundation")
 
 

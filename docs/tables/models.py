@@ -4,7 +4,7 @@ import numpy as np
 
 import combred
 
-from .markdown import code, percent, plain, seconds, table
+from .markdown import code, percent, seconds, table
 from .results import ATM, in_order, read, source, speeds
 
 
@@ -32,27 +32,21 @@ def models_table() -> str:
 
 
 def flames_table() -> str:
-    """Errors of the laminar flame speed, mean and worst, of flames.json."""
-    columns = {
-        "model": lambda name, errors: code(name),
-        "flames": lambda name, errors: len(errors),
-        "speed, mean / worst": lambda name, errors: percent(float(np.mean(errors)), max(errors)),
-    }
-    rows = [(name, list(errors.values())) for name, errors in speeds().items()]
-    return table(columns, rows) + source("flames.json", "flames models")
-
-
-def each_flame_table() -> str:
-    """The error of the speed in every flame, of flames.json."""
+    """Worst errors of the laminar flame speed at each pressure, of flames.json."""
     found = speeds()
+    pressures: dict[str, list[str]] = {}  # the last words of a case
+    for case in next(iter(found.values())):
+        pressures.setdefault(case.rpartition(", ")[2], []).append(case)
     columns = {
-        "flame": lambda case, entries: plain(case),
-        "CVODE [m/s]": lambda case, entries: f"{entries['CVODE']['speed']:.4f}",
+        "model": lambda name, of: code(name),
+        "mean": lambda name, of: percent(float(np.mean(list(of.values())))),
     } | {
-        code(name.removeprefix("drm19-")): lambda case, entries, of=errors: percent(of.get(case))
-        for name, errors in found.items()
+        f"worst at {p} ({len(cases)})": lambda name, of, cases=cases: percent(
+            max(of[case] for case in cases)
+        )
+        for p, cases in pressures.items()
     }
-    return table(columns, read("flames.json", "models").items())
+    return table(columns, found.items()) + source("flames.json", "flames models")
 
 
 def convergence_table() -> str:
@@ -70,6 +64,5 @@ def convergence_table() -> str:
 TABLES = {
     "models": models_table,
     "flames": flames_table,
-    "each-flame": each_flame_table,
     "convergence": convergence_table,
 }

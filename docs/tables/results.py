@@ -11,7 +11,6 @@ RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 MISSING = "(Not measured with this version.)\n"
 STALE = "The code has changed since these numbers were measured"
 ATM = 101325.0
-TYPICAL = "drm19-38k"  # the model of the first page
 
 
 _read: set[tuple[str, str]] = set()  # file and part of what the present table has read

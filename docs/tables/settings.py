@@ -34,20 +34,19 @@ def settings_table() -> str:
 
 
 def profiles_table() -> str:
-    """For each profile the keys whose values differ from the defaults."""
-    defaults, text = resolve([]), ""
-    for profile in PROFILES:
-        settings = resolve([f"profile={profile}"])
-        values = [
-            (key, value_of(settings, key), value_of(defaults, key))
-            for key in keys()
-            if key != "profile"
-        ]
-        rows = [(code(key), code(written(value)), code(written(default)))
-                for key, value, default in values if value != default]  # fmt: skip
-        shown = table(["key", "value", "default"], rows, left=3) if rows else "All defaults.\n\n"
-        text += f"### profile={profile}\n\n{shown}"
-    return text
+    """The values of each profile that differ from the defaults."""
+    defaults = resolve([])
+    found = {name: resolve([f"profile={name}"]) for name in PROFILES if name != "default"}
+
+    def cell(profile: str, key: str) -> str | None:
+        value = value_of(found[profile], key)
+        return code(written(value)) if value != value_of(defaults, key) else None
+
+    columns = {"key": code} | {
+        f"profile={name}": lambda key, name=name: cell(name, key) for name in found
+    }
+    differ = [k for k in keys() if k != "profile" and any(cell(name, k) for name in found)]
+    return table(columns, [(key,) for key in differ], left=len(columns))
 
 
 TABLES = {

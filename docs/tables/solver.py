@@ -2,7 +2,7 @@
 
 from combred.native.solver.generator import TOLERANCE
 
-from .markdown import both, digits, percent, seconds, short, table
+from .markdown import digits, percent, seconds, short, table, us
 from .results import mechanisms, read, source
 
 SOURCE = "solver.json", "solver"
@@ -14,54 +14,20 @@ def mechanisms_table() -> str:
         "mechanism": lambda name, of, check: (
             f"{name}: {of['species']} species, {of['reactions']} reactions"
         ),
-        "compiled in / check": lambda name, of, check: (
-            f"{of['compile_s']:.0f} / {check['seconds']:.0f} s"
+        "compiled in": lambda name, of, check: f"{of['compile_s']:.0f} s",
+        "whole check": lambda name, of, check: f"{check['seconds']:.0f} s",
+        "a step, floats / doubles": lambda name, of, check: (
+            f"{of['step_us']['float']:.2f} / {of['step_us']['double']:.1f} us"
         ),
-        "time a state": lambda name, of, check: (
-            " / ".join(f"{1e6 * row['seconds']:.2g}" for row in check["times"]) + " us"
-        ),
-        "delay error, worst": lambda name, of, check: percent(worst_delay(check), digits=3),
-        "faster than CVODE": lambda name, of, check: f"{over_cvode(check):.0f}",
+        "delay, worst error": lambda name, of, check: percent(worst_delay(check), digits=3),
     }
     rows = [(name, of, of["check"]) for name, of in mechanisms().items()]
     return table(columns, rows) + source(*SOURCE)
 
 
-def delays(check: dict) -> list[dict]:
-    """The delays of a check at the default tolerance, by dt."""
-    return [row for row in check["delays"] if row["tolerance"] == TOLERANCE]
-
-
 def worst_delay(check: dict) -> float:
     """The worst relative error of a delay at the default tolerance."""
-    return max(row["worst"] for row in delays(check))
-
-
-def over_cvode(check: dict) -> float:
-    """How many times faster than CVODE the solver is at the first dt of a check."""
-    first = check["times"][0]
-    return digits(first["cvode_seconds"] / first["seconds"], 2)
-
-
-def solver_table() -> str:
-    """Rate types, time of a step and result of the check of each mechanism, of solver.json."""
-
-    def verdict(rows: list[dict]) -> str:
-        made = [row["right"] for row in rows if not row["skipped"]]
-        left = len(rows) - len(made)
-        return f"{sum(made)} of {len(made)}" + (f", {left} not compared" if left else "")
-
-    columns = {
-        "mechanism, rates": lambda name, step, check: (
-            f"{name}: {', '.join(f'{count} {kind}' for kind, count in check['rates'].items())}"
-        ),
-        "a step, floats / doubles": lambda name, step, check: (
-            f"{step['float']:.2f} / {step['double']:.1f} us"
-        ),
-        "within limits": lambda name, step, check: verdict(check["verdict"]),
-    }
-    rows = [(name, of["step_us"], of["check"]) for name, of in mechanisms().items()]
-    return table(columns, rows) + source(*SOURCE)
+    return max(row["worst"] for row in check["delays"] if row["tolerance"] == TOLERANCE)
 
 
 def large_text() -> str:
@@ -82,41 +48,32 @@ def large_text() -> str:
     )
 
 
+# Solver, tolerance and time step of each column.
+SHOWN = (
+    ("combred.solver", 1e-3, 1e-6), ("combred.solver", 1e-3, 1e-5), ("CVODE", 1e-6, 1e-6),
+    ("CVODE, exact Jacobian", 1e-6, 1e-6), ("seulex", 1e-4, 1e-6),
+)  # fmt: skip
+
+
 def solver_precision_table() -> str:
-    """Time and error of the solver and of others in each mechanism, of solver.json."""
-    text = ""
-    for name, one in mechanisms().items():
-        rows: dict[tuple[str, float], dict[float, dict]] = {}
-        for row in one["work_precision"]:
-            rows.setdefault((row["solver"], row["tolerance"]), {})[row["dt"]] = row
-        columns = {name: lambda way, of: way[0], "tolerance": lambda way, of: f"{way[1]:g}"} | {
-            f"dt = {seconds(dt)}": lambda way, of, dt=dt: _time_and_error(of[dt])
-            for dt in sorted({row["dt"] for row in one["work_precision"]})
-        }
-        text += table(columns, rows.items())
-    return text + source(*SOURCE)
+    """Time of a state and error of the solver and of others in each mechanism, of solver.json."""
 
+    def cell(rows: list[dict], shown: tuple) -> str | None:
+        for row in rows:
+            if (row["solver"], row["tolerance"], row["dt"]) == shown:
+                return f"{us(row['us'], 3)}, {row['rms']:.0e}".replace("e-0", "e-")
+        return None
 
-def _time_and_error(row: dict) -> str:
-    failed = f", {row['failed']} failed" if row["failed"] else ""
-    us = f"{row['us']:,.0f}" if row["us"] >= 100.0 else f"{row['us']:.3g}"
-    return f"{us} us, {row['rms']:.0e}{failed}"
-
-
-def solver_delays_table() -> str:
-    """Errors of ignition delays in each mechanism at the default tolerance, of solver.json."""
-    rows = {name: delays(found["check"]) for name, found in mechanisms().items()}
-    columns = {"error of the delay, mean / worst": lambda name, of: name} | {
-        f"dt = {seconds(row['dt'])}": lambda name, of, i=i: both(of[i], digits=4)
-        for i, row in enumerate(list(rows.values())[-1])
+    columns = {"mechanism": lambda name, rows: name} | {
+        f"{one[0]}, {short(one[1])}, {seconds(one[2])}": lambda name, rows, one=one: cell(rows, one)
+        for one in SHOWN
     }
-    return table(columns, rows.items()) + source(*SOURCE)
+    rows = [(name, of["work_precision"]) for name, of in mechanisms().items()]
+    return table(columns, rows) + source(*SOURCE)
 
 
 TABLES = {
     "mechanisms": mechanisms_table,
-    "solver": solver_table,
     "large": large_text,
     "solver-precision": solver_precision_table,
-    "solver-delays": solver_delays_table,
 }

@@ -119,17 +119,19 @@ def test_tables_are_whole(printed):
 
 def test_every_setting_is_on_the_settings_page_and_every_model_in_its_table(printed):
     assert all(f"| `{key}` |" in printed["settings"] for key in keys())
-    assert all(f"### profile={profile}\n" in printed["profiles"] for profile in PROFILES)
-    states = resolve(["profile=smoke"]).sampling.states
-    assert f"| `sampling.states` | `{states}` |" in printed["profiles"]
+    assert all(f"| profile={name} |" in printed["profiles"] for name in {*PROFILES} - {"default"})
+    states = [
+        resolve([f"profile={name}"]).sampling.states for name in PROFILES if name != "default"
+    ]
+    row = " | ".join(f"`{count}`" for count in states)
+    assert f"| `sampling.states` | {row} |" in printed["profiles"]
     assert all(f"| `{model}` |" in printed["models"] for model in combred.models())
 
 
 def test_a_measured_number_stands_in_its_table(printed):
     found = tables.results.read("ignitions.json", "models")["drm19-11k"]["1e-07"]
     error = f"{100 * found['mean']:.3f} / {100 * found['worst']:.3f} %"
-    row = f"| `drm19-11k` | 1e-7 s ({len(found['delay_errors'])}) | {error} |"
-    assert row in printed["ignitions"]
+    assert f"| `drm19-11k` | {error} |" in printed["ignitions"]
     found["delay_errors"][0] = None
     assert tables.results.not_ignited(found) == 1
 

@@ -110,7 +110,7 @@ def test_a_rate_that_openfoam_cannot_read_is_refused(kinds):
     assert not blocks(reactions(kinds.solution(), listed=False))
 
 
-def library(_, folder: Path, extension) -> list[Path]:
+def library(_, folder: Path) -> list[Path]:
     """In place of `export`."""
     path = folder / "libsolver.so"
     path.write_bytes(b"a library")
@@ -118,7 +118,7 @@ def library(_, folder: Path, extension) -> list[Path]:
 
 
 def test_a_case_gets_all_files_and_keeps_its_own(tmp_path, drm19, monkeypatch):
-    monkeypatch.setattr(openfoam, "export", library)
+    monkeypatch.setattr("combred.native.exporter.export", library)
     own = tmp_path / "constant" / "chemistryProperties"
     own.parent.mkdir()
     own.write_text("mine")
@@ -162,7 +162,7 @@ DICTIONARIES["14"] = DICTIONARIES["dev"]
 @pytest.mark.parametrize("name", DICTIONARIES)
 def test_a_case_is_as_its_version_reads_it(name, tmp_path, monkeypatch):
     physical, mixture, inert_key, model, usual = DICTIONARIES[name]
-    monkeypatch.setattr(openfoam, "export", library)
+    monkeypatch.setattr("combred.native.exporter.export", library)
     written, entries = export_case("drm19.yaml", tmp_path, name)
     text = {path.name: path.read_text() for path in written if path.suffix != ".so"}
     assert text.keys() == {"thermo", "reactions", "chemistryProperties", physical} | usual
@@ -181,7 +181,7 @@ def test_a_case_is_as_its_version_reads_it(name, tmp_path, monkeypatch):
 
 
 def test_the_sourced_version_is_the_default(tmp_path, drm19, monkeypatch):
-    monkeypatch.setattr(openfoam, "export", library)
+    monkeypatch.setattr("combred.native.exporter.export", library)
     monkeypatch.delenv("FOAM_API", raising=False)
     monkeypatch.setenv("WM_PROJECT_VERSION", "13")
     written, _ = export_case(drm19, tmp_path)
@@ -353,7 +353,7 @@ def test_electrons_and_powers_in_a_reaction_are_not_read_as_numbers():
 @pytest.fixture
 def case(tmp_path, drm19, monkeypatch):
     """A case that was exported, with an old library; and a function: all of its files."""
-    monkeypatch.setattr(openfoam, "export", library)
+    monkeypatch.setattr("combred.native.exporter.export", library)
     export_case(drm19, tmp_path)
     for name in ("thermo", "reactions", "libsolver.so"):
         path = tmp_path / "constant" / name
@@ -372,7 +372,7 @@ def test_an_export_that_fails_leaves_the_case(case, drm19, monkeypatch, error):
         raise error("too large")
 
     before = case()
-    monkeypatch.setattr(openfoam, "export", fail)
+    monkeypatch.setattr("combred.native.exporter.export", fail)
     with pytest.raises(error):
         export_case(drm19, case.folder)
     assert case() == before
@@ -395,7 +395,7 @@ def test_an_interrupt_waits_until_the_case_is_whole(case, drm19, monkeypatch):
 
 
 def test_a_library_of_another_source_goes_where_there_is_no_compiler(case, drm19, monkeypatch):
-    monkeypatch.setattr(openfoam, "export", lambda *_: [])
+    monkeypatch.setattr("combred.native.exporter.export", lambda *_: [])
     export_case(drm19, case.folder)
     assert "libsolver.so" not in case()
 

@@ -49,6 +49,7 @@ def test_the_page_has_the_errors_that_count(tmp_path, record):
     assert cases[1] == ["delay", "cold", "-0.80 %"] and cases[2] == ["delay", "hot", "+0.40 %"]
     assert path[-1] == ["5", "OH", "20.0 %", "10.0 %"]
     assert len(found.all("img")) == 1
+    assert "6 within 1 %, 5 within 20 %. It ends at 5 species with an error of 20.0" in found.text
 
 
 def test_a_refit_is_said_loudly(tmp_path, record):

@@ -1,15 +1,18 @@
 """Delays, extinction and flames of skeletons against Cantera's."""
 
+from dataclasses import replace
+
 import cantera as ct
 import numpy as np
 import pytest
 
 from combred.chemistry.reactor import Reactor
 from combred.experiments.ignition.delay import time_to as cvode_time_to
+from combred.reactors.branch import Branch
 from combred.skeletal.cases import Ranges, held_out, judged
-from combred.skeletal.delays import Delays
-from combred.skeletal.extinction import Branch, Extinctions
-from combred.skeletal.flames import HELD_OUT, JUDGED, Flame, detailed_flame
+from combred.skeletal.delays import Delays, detailed_delays
+from combred.skeletal.extinction import Extinctions, detailed_extinctions
+from combred.skeletal.flames import HELD_OUT, JUDGED, Flame, detailed_flame, results
 from combred.skeletal.phases import phase_of
 
 RANGES = Ranges("H2:1", "O2:1, N2:3.76", (1000.0, 2000.0))
@@ -25,40 +28,43 @@ def without_peroxide(network, h2o2):
     return skeleton, slower
 
 
-def test_delays_are_cvode_s(quick_factors, h2o2, without_peroxide):
+def test_delays_are_cvode_s(quick_factors, chemistry, h2o2, without_peroxide):
     """Of the detailed mechanism and of a skeleton, within .1 % (seen: .02); a mixture that does not
     ignite is left out, and one that ignites too late has an infinite error."""
     skeleton, slower = without_peroxide
     gases = [(1100.0, ATM, 1.0), (300.0, ATM, 1.0), (1600.0, 10 * ATM, 0.5)]
-    judge = Delays(h2o2, quick_factors.with_multipliers, N, gases, RANGES)
+    known = detailed_delays(h2o2, quick_factors.with_multipliers(np.ones(N)), gases, RANGES)
+    judge = Delays(h2o2, chemistry, gases, RANGES, known)
     assert judge.cases == ["1100 K, 1 atm, phi 1", "1600 K, 10 atm, phi 0.5"]
     reactor = Reactor(h2o2, 1e-10, 1e-18)
 
     def exact() -> np.ndarray:
-        rows = zip(judge.T, judge.p, judge.Y, judge.half, strict=True)
+        rows = zip(judge.T, judge.p, judge.Y, judge.until, strict=True)
         return np.array([cvode_time_to(reactor, *row, 1.0) for row in rows])
 
-    assert np.allclose(judge.delay, exact(), rtol=1e-3)
+    assert np.allclose(judge.times, exact(), rtol=1e-3)
     for i, factor in enumerate(skeleton.multipliers):
         reactor.gas.set_multiplier(float(factor), i)
     found = judge.errors(skeleton)
-    assert np.allclose(found, exact() / judge.delay - 1.0, atol=1e-3)
+    assert np.allclose(found, exact() / judge.times - 1.0, atol=1e-3)
     assert np.isinf(judge.errors(skeleton.without_reactions(slower))).all()
 
 
 def test_a_reactor_goes_out_below_its_residence_time_at_extinction(
-    quick_factors, h2o2, without_peroxide
+    quick_factors, chemistry, h2o2, without_peroxide
 ):
     """Cantera's reactor, begun on the burning branch, burns on at 1.01 of the residence time and
     goes out at .99, for the detailed mechanism and for a skeleton."""
-    judge = Extinctions(h2o2, quick_factors.with_multipliers, N, [(300.0, ATM, 1.0)], RANGES)
+    gases = [(300.0, ATM, 1.0)]
+    known = detailed_extinctions(h2o2, quick_factors, gases, RANGES)
+    judge = Extinctions(h2o2, chemistry, gases, RANGES, known)
     (reactor,) = judge.reactors
     assert judge.cases == ["300 K, 1 atm, phi 1, residence time", "300 K, 1 atm, phi 1, T"]
     assert np.abs(judge.errors(without_peroxide[0].network.whole())).max() < 1e-6
     errors = judge.errors(without_peroxide[0])
     assert 1e-6 < abs(errors[0]) < 0.1
     burning = Branch(quick_factors, judge.thermo, reactor.of).solve(
-        reactor.end.T + 40.0, reactor.end
+        replace(reactor.end, T=reactor.end.T + 40.0)
     )
     for skeleton, tau in (
         (without_peroxide[0].network.whole(), reactor.end.tau),
@@ -91,7 +97,8 @@ def test_flames_are_cantera_s(network, h2o2, without_peroxide):
     skeleton, slower = without_peroxide
     unburnt = 300.0, ATM, h2o2.mixture("H2:1", RANGES.oxidizer, 1.0)
     detailed = detailed_flame(h2o2, unburnt, None, HELD_OUT, True)
-    judge = Flame(detailed, (300.0, ATM, 1.0), ("OH",), network.whole())
+    reference = results(detailed, ("OH",), network.whole())
+    judge = Flame(detailed, (300.0, ATM, 1.0), ("OH",), reference)
     cases = ["speed", "largest T", "peak of OH"]
     assert judge.cases == [f"300 K, 1 atm, phi 1, {one}" for one in cases]
     assert np.abs(judge.errors(network.whole())).max() < 1e-6
@@ -114,6 +121,18 @@ def test_flames_are_cantera_s(network, h2o2, without_peroxide):
     lean = 300.0, 2.0 * ATM, h2o2.mixture("H2:1", RANGES.oxidizer, 0.8)
     found, alone = (detailed_flame(h2o2, lean, near, JUDGED, False) for near in (detailed, None))
     assert found.velocity[0] == pytest.approx(alone.velocity[0], rel=0.02)
+
+
+@pytest.mark.parametrize("coldest, n", [(1000.0, 4), (625.0, 8), (1900.0, 2)])
+def test_initial_temperatures_are_near_each_other(coldest, n):
+    """Their inverses at most 1/6000 K apart, each at three pressures and three ratios."""
+    found = [T for T, _, _ in judged(Ranges("H2:1", "O2:1", (coldest, 2000.0))).ignitions]
+    inverse = 1.0 / np.unique(found)
+    assert len(inverse) == n and len(found) == 9 * n
+    assert (
+        inverse.max() == pytest.approx(1.0 / coldest)
+        and np.abs(np.diff(inverse)).max() < 1.0 / 5999.0
+    )
 
 
 def test_held_out_cases_are_others_inside_the_ranges():

@@ -1,13 +1,14 @@
 """A reduction from the file to the file: hydrogen, in this process."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from combred import command, load_mechanism
 from combred.report.skeletal import write_reduction
-from combred.skeletal import reducing, result
+from combred.skeletal import reducing, references, result
 from combred.skeletal.judging import Panel
 from combred.skeletal.reducing import reduce_mechanism
 from combred.skeletal.search import Search, Step
@@ -68,10 +69,23 @@ def test_it_goes_on_after_the_last_step_that_is_there(reduced, tmp_path, monkeyp
     assert record["path"][0] == begun["path"][0]  # with its seconds: it was not walked again
     for key in ("species", "reactions", "judged", "held_out", "file"):
         assert record[key] == known[key], key
-    monkeypatch.setattr(reducing, "make_judges", stop)
+    monkeypatch.setattr(reducing, "detailed_results", stop)
     assert reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF) == record
-    with pytest.raises(ValueError, match="of another reduction, with other error, keep: give"):
-        reduce_mechanism("h2o2.yaml", folder=tmp_path, fuel="H2:1", keep=("OH",))
+    with pytest.raises(ValueError, match="of another reduction, with other ranges: give"):
+        reduce_mechanism("h2o2.yaml", folder=tmp_path, fuel="H2:1, H:0.1", error=0.02)
+
+
+def test_another_limit_takes_the_references_that_are_there(reduced, tmp_path, monkeypatch):
+    """In a folder with a finished reduction, whose numbers stay beside its mechanism."""
+    folder, known = reduced
+    shutil.copytree(folder, tmp_path / "reduced")
+    monkeypatch.setattr(result, "times", lambda *_: [2e-6, 1e-6])
+    for computed in ("detailed_delays", "detailed_extinctions", "flame_of"):
+        monkeypatch.setattr(references, computed, lambda *_: pytest.fail("computed again"))
+    record = reduce_mechanism("h2o2.yaml", folder=tmp_path / "reduced", fuel="H2:1", species=9)
+    assert len(record["species"]) == 9 and record["inputs"]["species"] == 9
+    before = json.loads((tmp_path / "reduced" / known["file"]).with_suffix(".json").read_text())
+    assert before["inputs"]["error"] == 0.02 and before["file"] == known["file"]
 
 
 def test_a_number_of_species_is_that_of_the_path_or_refused(network):
@@ -86,7 +100,7 @@ def test_a_number_of_species_is_that_of_the_path_or_refused(network):
     for species, expected in ((9, 9), (8, 7), (7, 7)):
         found = reducing.choose(search, steps, reducing.Wanted(species=species), lambda *_: None)
         assert found.skeleton.n_species == expected
-    with pytest.raises(ValueError, match="fewer than 7 species .* and 5 are asked for: ask for 7"):
+    with pytest.raises(ValueError, match=r"than 7 species \(.* 30 %\) .* and 5 are asked for: ask"):
         reducing.choose(search, steps, reducing.Wanted(species=5), lambda *_: None)
 
 

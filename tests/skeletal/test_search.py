@@ -5,6 +5,7 @@ import pytest
 
 from combred.skeletal.flames import Flame
 from combred.skeletal.judging import Bench, Panel, worst
+from combred.skeletal.reducing import Wanted, choose
 from combred.skeletal.search import Search, Step
 
 
@@ -68,6 +69,18 @@ def test_a_swap_finds_what_greedy_removal_cannot(network):
     found = search.swap(greedy, [2])
     assert np.flatnonzero(~found.skeleton.species).tolist() == [3, 4] and found.error == 5e-3
     assert search.swap(found, [2, 3, 4]) is None
+
+
+def test_after_a_swap_species_leave_alone_again(network):
+    """As above, and without 3 and 4 species 5 is cheap, which is not while 2 is gone."""
+    prices = [np.inf, np.inf, 1e-3, 2e-3, 2e-3, 2e-3, *[np.inf] * 4]
+    dear = [(2, 3), (2, 4), (2, 5), (3, 5), (4, 5), (2, 3, 4), (2, 3, 4, 5)]
+    pairs = {frozenset(some): 0.5 for some in dear} | {frozenset((3, 4)): 5e-3}
+    pairs[frozenset((3, 4, 5))] = 6e-3
+    search = Search(panel(network, Priced(prices, gone=pairs)), 0.01, frozenset())
+    steps = [search.judge(network.whole().without(*gone), gone) for gone in ([], [2])]
+    found = choose(search, steps, Wanted(error=0.01), lambda *_: None)
+    assert np.flatnonzero(~found.skeleton.species).tolist() == [3, 4, 5] and found.error == 6e-3
 
 
 def test_as_many_reactions_leave_as_the_limit_allows(network):

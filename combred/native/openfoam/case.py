@@ -9,6 +9,7 @@ file.
 import logging
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,6 @@ import numpy as np
 from combred.chemistry.fuel import nitrogen
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.transport import has_transport
-from combred.native.exporter import SOLVER_LIBRARY, export
-from combred.native.extension import Extension
 from combred.native.openfoam.files import HEAD, OWN, put
 from combred.native.openfoam.reactions import reactions
 from combred.native.openfoam.thermo import thermo
@@ -80,26 +79,26 @@ def _missing(entries: dict[str, str], constant: Path) -> dict[str, bytes]:
 def export_case(
     mechanism: Mechanism,
     case: Path | str,
-    extension: Extension | None = None,
+    library: str,
+    write: Callable[[Path], list[Path]],
     version: Version | None = None,
 ) -> tuple[list[Path], str]:
-    """Make a case of OpenFOAM use a library of combred: write the library of a mechanism, and of
-    what is added to its solver, `thermo` and `reactions` to constant/ of `case`, and the
-    dictionaries of chemistry and thermodynamics where they are missing; for versions of the
-    Foundation, also those of a laminar flow. All is made before the first file is written.
+    """Make a case of OpenFOAM use a library of combred: write the library and its sources,
+    `thermo` and `reactions` to constant/ of `case`, and the dictionaries of chemistry and
+    thermodynamics where they are missing; for versions of the Foundation, also those of a laminar
+    flow. All is made before the first file is written.
 
+    write: writes the library, of that name, and its sources to a folder, and returns their paths.
     version: by default the one that is sourced, and v1912 where there is none. Returns the paths of
     all files written, and as text the entries that dictionaries of chemistry and thermodynamics and
-    controlDict still lack. Raises as `export`, `write_mechanism`, `inert` and `sourced`.
+    controlDict still lack. Raises as `write`, `write_mechanism`, `inert` and `sourced`.
     """
     version = version or sourced(os.environ) or DEBIAN
     case = Path(case)
     constant, control = case / "constant", case / "system" / "controlDict"
     contents: dict[str, bytes | None] = {**_mechanism_files(mechanism, version)}
     with tempfile.TemporaryDirectory() as scratch:
-        made = export(mechanism, Path(scratch), extension)
-        contents |= {path.name: path.read_bytes() for path in made}
-    library = f"lib{extension.stem}.so" if extension else SOLVER_LIBRARY
+        contents |= {path.name: path.read_bytes() for path in write(Path(scratch))}
     contents.setdefault(library, None)  # without a compiler: one of another source is removed
     entries = version.needed(library, inert(mechanism))
     missing = _missing(entries, constant)

@@ -4,7 +4,6 @@ Takes a `Mechanism`; gives a `Solver`, which simulations take in place of CVODE.
 what a compiled surrogate has, too.
 """
 
-import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -54,9 +53,24 @@ class Integrator(Stepper):
     def with_sources(self, sources: "Sources | None") -> Self:
         """This one with sources beside the reactions, constant over each time step. Its network
         takes no step then; `rates` and `jacobian` are those of the reactions."""
-        found = copy.copy(self)
-        found.sources = sources
+        found = object.__new__(type(self))  # copy.copy would look for the library again: 8 ms
+        found.__dict__ |= self.__dict__ | {"sources": sources}
         return found
+
+    def advance(
+        self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, threads: int = 1
+    ) -> tuple[Rows, Rows]:
+        """As `Stepper.advance`; threads: how many share the states, without sources."""
+        if threads == 1:
+            found = self.attempt(T, p, Y, dt, tolerance)
+        elif self.sources:
+            raise ValueError("threads do not share sources: give threads=1")
+        else:
+            from combred.native.solver.sharing import attempt_on
+
+            found = attempt_on(threads, self, states_of(T, p, Y), dt, tolerance)
+        found = self._checked(found, p, dt)
+        return found.T, found.Y
 
     def attempt(
         self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0

@@ -12,9 +12,6 @@ import numpy as np
 import torch
 
 from combred import native
-from combred.config.reduction import CRITERIA
-from combred.experiments.ignition.experiment import Ignitions
-from combred.experiments.premixed.experiment import PremixedFlames
 from combred.files.records import write_record
 from combred.native import NativeSurrogate
 from combred.pipeline.console import console
@@ -26,21 +23,6 @@ from combred.surrogates.model.surrogate import Surrogate
 CHECKED = 512  # held-out states on which the exported file has to agree with the surrogate
 ACCEPTED = "surrogate.pt", "surrogate.json", "surrogate.cpp", native.LIBRARY, "combred.h"
 REJECTED = "rejected.pt", "rejected.json"
-
-
-def exceeded(measured: dict, limits: dict[str, float]) -> str:
-    """The errors of a stage of validation.json that exceed their limits, in words; "" where none
-    does. Flames count where there are any."""
-    said = []
-    for kind, limit in limits.items():
-        flame = kind in PremixedFlames.limits
-        error, which = (PremixedFlames.limits if flame else Ignitions.limits)[kind]
-        if found := measured.get("flame") if flame else measured:
-            value = found[error][which]
-            if value is None or not value <= limit:  # None: infinite, in JSON
-                amount = "infinite" if value is None else f"{value:.1%}"
-                said.append(f"the {CRITERIA[kind]} is {amount}, above {limit:.3g}")
-    return "; ".join(said)
 
 
 def export(folder: Path, surrogate: Surrogate, card: dict, data: Data) -> None:
@@ -75,7 +57,10 @@ def export_native(
     if not is_compiled(surrogate):
         for path in (source, library, folder / "combred.h"):
             path.unlink(missing_ok=True)  # of a network that this run had before
-        return f"no surrogate.cpp, since it is for networks of at most {MOST_WEIGHTS:,} weights"
+        return (
+            f"no surrogate.cpp, since it is for networks of at most {MOST_WEIGHTS:,} weights; "
+            f"`combred export {folder} FOLDER` makes a library that calls LibTorch"
+        )
     if library not in native.export(surrogate, folder, card, title):
         return (
             f"{source}, not compiled, since there is no C++ compiler: compile it where there is "

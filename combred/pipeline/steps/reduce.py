@@ -12,7 +12,7 @@ from combred.config.reduction import ReductionSettings
 from combred.pipeline.console import console
 from combred.pipeline.files import NetworkArtefact
 from combred.pipeline.stages import Stage, reduce_stage
-from combred.pipeline.steps.sample import Data
+from combred.pipeline.steps.automatic import condense_in_loop
 from combred.pipeline.steps.train import Trainer
 from combred.pipeline.tables import shape
 from combred.reduction.network.size import count_parameters
@@ -41,7 +41,7 @@ def make_stage(
     if not known:
         forget_checkpoint(artefact.metrics)  # of other settings
     if not (known and merged.exists() and made_from(merged) == artefact.inputs):
-        merge_stage(artefact, stage, before, reduction, trainer.data)
+        merge_stage(artefact, stage, before, reduction, trainer)
     surrogate = load_surrogate(merged, mechanism)
     trainer.make(artefact, surrogate)
     merged.unlink()
@@ -53,14 +53,17 @@ def merge_stage(
     stage: Stage,
     before: list[Surrogate],
     reduction: ReductionSettings,
-    data: Data,
+    trainer: Trainer,
 ) -> None:
     """Write the reduced network, and the record of what the reduction did to the losses."""
-    parent, full = before[-1], count_parameters(before[0].network)
+    parent, full, data = before[-1], count_parameters(before[0].network), trainer.data
     x = data.calibration_inputs(parent)
-    with torch.no_grad():
-        network, record = reduce_stage(parent.network, stage, reduction, x, full)
     loss = ValidationLoss(data.table, parent.transform, data.held_out, torch.device("cpu"))
+    if stage.automatic:
+        network, record = condense_in_loop(artefact, parent, reduction, trainer, loss)
+    else:
+        with torch.no_grad():
+            network, record = reduce_stage(parent.network, stage, reduction, x, full)
     record["validation_before"] = loss(parent.network)["validation"]
     record["validation_merged"] = loss(network)["validation"]
     reduced = copy.deepcopy(parent)

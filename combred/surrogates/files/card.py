@@ -75,6 +75,13 @@ def make_card(surrogate: "Surrogate", mechanism: Mechanism, accuracy: dict, trai
     }
 
 
+def own_card(surrogate: "Surrogate", accuracy: dict | None = None) -> dict:
+    """The card of a network that was trained elsewhere; accuracy: as `make_card` has it, {} where
+    it was not measured."""
+    made = {"start": "a network of one's own"}
+    return make_card(surrogate, surrogate.mechanism, accuracy or {}, made)
+
+
 def _methods(surrogate: "Surrogate") -> dict[str, str]:
     """The methods of the exported file, all of states (n, 2 + n_species), float64, and time steps
     dt (n,) [s], float64."""
@@ -170,7 +177,7 @@ def command_of(settings: dict, mechanism: Mechanism, stage: int) -> str:
     ignored = ["only", "workers", "profile", "run", "stage"]
     if stage == 0:
         ignored += [key for key in wanted if key.startswith(("reduction.", "retraining."))]
-    elif wanted.get("reduction.parameters") or wanted.get("reduction.criteria"):
+    elif any(wanted.get(f"reduction.{way}") for way in ("parameters", "criteria", "automatic")):
         ignored += ["reduction.layers", "reduction.thresholds"]  # the stage table is not used
     given = {"profile": profile, "run": wanted.get("run"), "stage": stage}
     words = [f"{key}={value}" for key, value in given.items() if value not in ("", None)]

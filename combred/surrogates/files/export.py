@@ -54,6 +54,17 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
     return {"largest_difference": difference, "bytes": path.stat().st_size}
 
 
+def states_in_range(surrogate: Surrogate, n: int = 256) -> np.ndarray:
+    """States [T, p, Y] (n, 2 + n_species) whose variables are drawn uniformly in the range of the
+    training, for `export_torchscript` where no others are at hand."""
+    t, generator = surrogate.transform, torch.Generator().manual_seed(0)
+    share = torch.rand(n, surrogate.n, generator=generator, dtype=torch.float64)
+    v = t.low + share * (t.high - t.low)
+    Y = t.boxcox.inverse(v[:, 2:])
+    gas = torch.stack([v[:, 0], t.pressure(v[:, 1])], dim=1)
+    return torch.cat([gas, Y / Y.sum(dim=1, keepdim=True)], dim=1).numpy()
+
+
 def largest_difference(one: Surrogate, other: Any, state: torch.Tensor, dt: torch.Tensor) -> float:
     """Largest relative difference between a surrogate and a loaded one in `forward` and `source`,
     on batches of 0, 1 and all of `state` (n, 2 + n_species) with the time steps dt (n,) [s]; 1 if

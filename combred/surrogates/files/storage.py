@@ -36,8 +36,14 @@ def save_surrogate(
 
     The mechanism's file travels with it where its name alone does not find it.
 
-    `inputs`: what it was made from, as plain JSON (`made_from` reads it).
+    `inputs`: what it was made from, as plain JSON (`made_from` reads it). Raises ValueError for a
+    network that is no `Network`, which its widths do not describe.
     """
+    require(
+        isinstance(surrogate.network, Network),
+        f"a network of {type(surrogate.network).__name__} has no file of this format: export it to "
+        "TorchScript (combred.export_surrogate)",
+    )
     identity = _identity(surrogate, mechanism)
     tensors = _tensors(surrogate)
     identity |= {"inputs": inputs} | _carried(mechanism)

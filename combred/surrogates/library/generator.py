@@ -45,8 +45,8 @@ def extension(surrogate: Surrogate, card: dict | None = None, title: str = "") -
     if not is_compiled(surrogate):
         raise ValueError(
             f"combred.native compiles networks of at most {MOST_WEIGHTS:,} weights, and this one "
-            f"has {surrogate.network.n_weights:,}: reduce it (combred.reduce), or take TorchScript "
-            "(combred.export)"
+            f"has {surrogate.network.n_weights:,}: reduce it (combred.reduce), or export "
+            "it (combred.native.export), as a library that calls LibTorch"
         )
     if card is not None:
         require_card_of(surrogate, card)
@@ -65,10 +65,10 @@ def extension(surrogate: Surrogate, card: dict | None = None, title: str = "") -
     weights = layers(surrogate, inputs, outputs)
     files["network/weights.hpp"] = _written(surrogate, "network/layers.hpp", weights)
     title = title or "unnamed"
-    return Extension(files, _identity(surrogate, card), "surrogate", title, facts(card))
+    return Extension(files, identity_of(surrogate, card), "surrogate", title, facts(card))
 
 
-def _identity(surrogate: Surrogate, card: dict | None) -> Identity:
+def identity_of(surrogate: Surrogate, card: dict | None) -> Identity:
     """What the library tells; without a card no range of phi."""
     of_training = training_range(surrogate)
     return Identity(

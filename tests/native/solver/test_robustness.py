@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from compiled_program import compile_quickly
 
+import combred
 from combred.native import library
 from combred.native.interface import NOT_ADVANCED, Options, Report
 from combred.native.solver import Solver
@@ -363,6 +364,24 @@ def test_threads_share_a_solver(drm19, solver_of, burning, tolerance):
         found = list(pool.map(lambda _: solver.attempt(*states, DT, tolerance), range(8)))
     assert all(same(one, known) for one in found)
     assert all(map(np.array_equal, before, states))  # the arrays of the caller are not changed
+
+
+@TOLERANCES
+def test_advance_on_threads_gives_the_same_bits(drm19, solver_of, burning, tolerance):
+    """Of more and of fewer states than blocks; a row that is no state is named as without."""
+    solver, few = solver_of(drm19), [x[:2] for x in burning]
+    dt = np.geomspace(0.1 * DT, 10.0 * DT, len(burning[0]))
+    for states, steps in ((burning, dt), (few, DT), ([x[:0] for x in burning], DT)):
+        known = solver.advance(*states, steps, tolerance)
+        found = solver.advance(*states, steps, tolerance, threads=3)
+        assert all(map(np.array_equal, known, found))
+    T, p, Y = burning
+    with pytest.raises(ValueError, match=r"row 41\)"):
+        solver.advance(np.where(np.arange(60) == 41, 20.0, T), p, Y, dt, tolerance, threads=3)
+    with pytest.raises(ValueError, match="threads=0"):
+        solver.advance(*burning, DT, threads=0)
+    with pytest.raises(ValueError, match="threads do not share sources"):
+        solver.with_sources(combred.Sources(heating=1.0)).advance(*burning, DT, threads=2)
 
 
 @pytest.mark.parametrize("dt", [0.0, -1e-6, np.nan, np.inf, 1e31, 1e300])

@@ -1,0 +1,266 @@
+"""`combred.judge`: any chemistry beside CVODE, on one page.
+
+Takes whatever advances (T, p, Y) by dt, as a network, a solver or a function of somebody; gives the
+errors in ignitions and, if asked for, premixed flames, times, and the page judge.html.
+"""
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cantera as ct
+import numpy as np
+
+from combred.chemistry.fuel import Mixture, name_mixture
+from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.reactor import CVODE
+from combred.chemistry.stepper import Advance, advance_each
+from combred.config.export import ExportSettings
+from combred.config.fields import require
+from combred.config.reduction import CRITERIA, parse_criteria
+from combred.config.validation import ValidationSettings
+from combred.experiments.experiment import Experiment
+from combred.experiments.ignition.experiment import Ignitions
+from combred.experiments.ignition.rollout import coldest_ignition
+from combred.experiments.metrics import worst
+from combred.experiments.premixed.experiment import PremixedFlames
+from combred.files.records import strict, write_record
+from combred.names import needing_train
+from combred.native.solver import Solver
+from combred.processes.machine import machine
+from combred.processes.threads import one_thread
+from combred.processes.workers import Processes
+
+if TYPE_CHECKING:
+    from combred.surrogates.model.surrogate import Surrogate
+
+RECORD = "judge.json"
+STEPS, APART, CASES = 1600, 150.0, 3  # of ignitions: steps of the slowest; K between them; how many
+SOLVER, ALONE, BOTH, OTHER = "solver", "network alone", "network, solver behind it", "chemistry"
+TIMED, REPEATS, SEED = 2048, 3, 0
+CVODE_TOLERANCE, CVODE_NAME = (1e-6, 1e-10), "CVODE, rtol 1e-06"
+
+
+def judge(
+    advance: Any,
+    mechanism: Mechanism | str | None = None,
+    folder: Path | str = "judged",
+    *,
+    fuel: str = "auto",
+    oxidizer: str = "auto",
+    accept: str = ExportSettings().accept,
+    workers: int = 0,
+    **cases: Any,
+) -> dict:
+    """Compare any chemistry with CVODE in ignitions and, if asked for, with the solver in doubles
+    in premixed flames; write folder/judge.html and judge.json, and give the numbers of the latter.
+
+    advance: a `Surrogate`, whose network is judged alone and with the solver behind it; or whatever
+    has a method advance(T, p, Y, dt) -> (T, Y), as of `combred.chemistry.stepper.Advance`; or such
+    a function. mechanism: or its file; by default advance.mechanism. fuel, oxidizer: in moles;
+    "auto": the fuel that the mechanism was plainly made for, and air. accept: the largest errors
+    with which a network is accepted (export.accept). workers: processes, 0 for one a core. cases:
+    as the settings `validation`: T0 [K], p [Pa], phi, dt [s], flame_phi (no flames by default),
+    flame_T [K], burnt_time [s]. By default those of the settings, inside the training range of a
+    surrogate.
+
+    Returns "errors" by name, as validation.json has them, "times" [s] a state by name, "verdict",
+    and of a surrogate the "card" for `combred.export_surrogate`. Raises ValueError where a case
+    does not ignite with CVODE, and for wrong settings.
+    """
+    mechanism = mechanism or getattr(advance, "mechanism", None)
+    require(mechanism is not None, "mechanism: give the file of its mechanism")
+    if not isinstance(mechanism, Mechanism):
+        mechanism = load_mechanism(str(mechanism))
+    limits = parse_criteria(accept, "accept")
+    gas, solver = name_mixture(mechanism, fuel, oxidizer), Solver(mechanism)
+    settings = _settings(advance, solver, gas, cases)
+    judged = {SOLVER: solver, **_judged(advance)}
+    processes = Processes(workers or len(os.sched_getaffinity(0)))
+    errors: dict[str, dict] = {name: {} for name in judged}
+    curves = {}
+    for key, experiment in _experiments(mechanism, gas, settings).items():
+        references, runs = experiment.reference(processes), {}
+        for name, one in judged.items():
+            with one_thread():
+                runs[name] = experiment.follow(one, references)
+            found = experiment.compare(runs[name], references)
+            errors[name] |= found if key == "ignition" else {key: found}
+        last = list(judged)[-1]
+        of = errors[last] if key == "ignition" else errors[last][key]
+        curves[key] = _curves(of, references, runs)
+        if key == "ignition":
+            states = np.concatenate([np.column_stack([r.T, np.full_like(r.T, r.case.p), r.Y])
+                                     for r in references])  # fmt: skip
+    record = {
+        "inputs": asdict(settings) | asdict(gas) | {"mechanism": mechanism.name},
+        "sha256": mechanism.sha256,
+        "errors": errors,
+        "curves": curves,
+        "times": _times(mechanism, judged, states, settings.dt),
+        "solved": _solved(judged, states, settings.dt),
+        "machine": machine(),
+        "limits": limits,
+        "verdict": {name: exceeded(of, limits) for name, of in errors.items()},
+    }
+    if ALONE in judged:
+        record["card"] = _card(advance, record)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_record(folder / RECORD, strict(record))
+    from combred.report.judged import write_judged  # matplotlib is slow to import
+
+    write_judged(folder)
+    return record
+
+
+def exceeded(measured: dict, limits: dict[str, float]) -> str:
+    """The errors of a network, as validation.json has them, that exceed their limits, in words; ""
+    where none does. Flames count where there are any."""
+    said = []
+    for kind, limit in limits.items():
+        flame = kind in PremixedFlames.limits
+        error, which = (PremixedFlames.limits if flame else Ignitions.limits)[kind]
+        if found := measured.get("flame") if flame else measured:
+            value = found[error][which]
+            value = math.inf if value is None else value  # None: infinite, in JSON
+            if not value <= limit:
+                amount = f"{value:.1%}" if math.isfinite(value) else "infinite"
+                said.append(f"the {CRITERIA[kind]} is {amount}, above {limit:.3g}")
+    return "; ".join(said)
+
+
+def temperatures(
+    mechanism: Mechanism, solver: Solver, gas: Mixture, p: Sequence[float], dt: float
+) -> list[float]:
+    """`CASES` initial temperatures [K], `APART`, from the lowest at which stoichiometric mixtures
+    ignite within `STEPS` steps dt [s] at all pressures p [Pa]."""
+    given = mechanism, solver, gas.fuel, gas.oxidizer
+    coldest = max(coldest_ignition(*given, one, STEPS * dt) for one in p)
+    return [coldest + i * APART for i in range(CASES)]
+
+
+# -- what is judged, and in what -------------------------------------------------------------------
+
+
+class _Function:
+    """A function (T, p, Y, dt) -> (T, Y) as an `Advance`."""
+
+    def __init__(self, function: Any):
+        self.advance = function
+
+
+def _judged(advance: Any) -> dict[str, Advance]:
+    """What is judged, by name."""
+    if not hasattr(advance, "advance"):
+        require(callable(advance), "advance: give a function (T, p, Y, dt) -> (T, Y), or an object "
+                "with such a method `advance`")  # fmt: skip
+        return {OTHER: _Function(advance)}
+    if not _is_surrogate(advance):
+        return {OTHER: advance}
+    with needing_train("a network"):
+        from combred.surrogates.library.behind import with_solver
+        from combred.surrogates.library.choice import scripted
+    return {ALONE: scripted(advance), BOTH: with_solver(advance)}
+
+
+def _is_surrogate(advance: Any) -> bool:
+    """Whether it is a network in torch."""
+    return hasattr(advance, "in_training_range")
+
+
+def _settings(
+    advance: Any, solver: Solver, gas: Mixture, cases: dict[str, Any]
+) -> ValidationSettings:
+    """The cases: those that are given; others inside the range of a surrogate's training."""
+    usual: dict[str, Any] = {"p": [ct.one_atm]}
+    if _is_surrogate(advance):
+        from combred.surrogates.files.card import training_range
+
+        low, high = training_range(advance)["p"]
+        within = [p for p in ValidationSettings().p if low <= p <= high]
+        usual = {"p": within or [low], "dt": float(np.sqrt(np.prod(advance.dt_range)))}
+    try:
+        settings = ValidationSettings(**(usual | cases))
+    except TypeError as error:
+        known = ", ".join(ValidationSettings.__dataclass_fields__)
+        raise ValueError(f"{str(error).split('__() ')[-1]}; cases have {known}") from error
+    if settings.T0:
+        return settings
+    found = temperatures(solver.mechanism, solver, gas, settings.p, settings.dt)
+    return replace(settings, T0=found)
+
+
+def _experiments(
+    mechanism: Mechanism, gas: Mixture, settings: ValidationSettings
+) -> dict[str, Experiment]:
+    """The experiments by the key of their errors."""
+    found: dict[str, Experiment] = {"ignition": Ignitions.of(mechanism, gas, settings)}
+    if settings.flame_phi:
+        found["flame"] = PremixedFlames.of(mechanism, gas, settings)
+    return found
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def _curves(errors: dict, references: list, runs: dict[str, list]) -> dict:
+    """T of the worst case over t or x, by name; "case" in words, "end" where it is drawn to."""
+    rows = errors["cases"]
+    ignition = "reference_delay" in rows[0]
+    i = worst([row["delay_error" if ignition else "speed_error"] for row in rows])
+    every = {"reference": references[i], **{name: of[i] for name, of in runs.items()}}
+    found: dict[str, Any] = {"case": rows[i]["case"]}
+    end = 2.0 * rows[i]["reference_delay"] if ignition else np.inf
+    for name, run in every.items():
+        axis = run.t if ignition else run.x - run.front_x
+        shown = axis <= end if ignition else slice(None)
+        T = np.round(run.T[shown], 3).tolist()
+        found[name] = {"t" if ignition else "x": axis[shown].tolist(), "T": T}
+    return found
+
+
+def _times(
+    mechanism: Mechanism, judged: dict[str, Advance], states: np.ndarray, dt: float
+) -> dict[str, float]:
+    """The time of a state [s] on one core, by name: the fastest of `REPEATS`, of states along the
+    reference ignitions; of Cantera's CVODE, of a few of them."""
+    from time import process_time
+
+    some = np.random.default_rng(SEED).choice(states, TIMED)
+    found = {}
+    for name, one in {CVODE_NAME: CVODE(mechanism, *CVODE_TOLERANCE), **judged}.items():
+        rows = some[: TIMED // 16] if name == CVODE_NAME else some
+        seconds = []
+        with one_thread():
+            for _ in range(1 + REPEATS):  # TorchScript compiles in its first calls
+                begun = process_time()
+                advance_each(one, rows[:, 0], rows[:, 1], rows[:, 2:], dt)
+                seconds.append((process_time() - begun) / len(rows))
+        found[name] = min(seconds)
+    return found
+
+
+def _solved(judged: dict[str, Any], states: np.ndarray, dt: float) -> float | None:
+    """The share of the states that a network leaves to the solver; None without one."""
+    if BOTH not in judged:
+        return None
+    some = np.random.default_rng(SEED).choice(states, TIMED)
+    return float((judged[BOTH].attempt(some[:, 0], some[:, 1], some[:, 2:], dt).steps > 0).mean())
+
+
+def _card(surrogate: "Surrogate", record: dict) -> dict:
+    """The card of a surrogate, with the errors that were measured: of the network with the solver
+    behind it, as the compiled one has it, and the worst of the network alone."""
+    from combred.surrogates.files.card import describe_accuracy, own_card
+
+    measured = record["errors"][BOTH]
+    accuracy = describe_accuracy(measured, record["inputs"])
+    accuracy["network_alone"] = record["errors"][ALONE]["delay_error"]
+    accuracy["left_to_solver"] = record["solved"]
+    if rejected := record["verdict"][BOTH]:
+        accuracy["rejected"] = rejected
+    return strict(own_card(surrogate, accuracy))

@@ -1,0 +1,40 @@
+"""States of one call shared by threads, each of which advances blocks of them.
+
+Takes a `Stepper` that threads may share, and states; gives the `Solution` that it gives alone, bit
+for bit: the result of a state does not depend on the other states of a call.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from combred.chemistry.states import Real, Rows, Tolerance, steps_of
+from combred.chemistry.stepper import Solution, Stepper
+
+PARTS = 4  # blocks of each thread, so that those with easy states take more of them
+
+
+def attempt_on(
+    threads: int, solver: Stepper, states: Rows, dt: Real, tolerance: Tolerance
+) -> Solution:
+    """As `solver.attempt`, of states [T, p, Y] (n, 2 + n_species). Raises ValueError for fewer
+    threads than 1."""
+    if threads < 1:
+        raise ValueError(f"threads={threads}: give at least 1")
+    n = len(states)
+    steps = steps_of(dt, n)
+
+    def advance(rows: np.ndarray) -> Solution:
+        T, p, Y = states[rows, 0], states[rows, 1], states[rows, 2:]
+        return solver.attempt(T, p, Y, steps[rows], tolerance)
+
+    blocks = np.array_split(np.arange(n), min(PARTS * threads, max(n, 1)))
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(advance, rows) for rows in blocks]
+        try:
+            found = [future.result() for future in futures]
+        except BaseException:  # KeyboardInterrupt, too: blocks that have not begun do not
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    columns = ("T", "p", "Y", "error", "steps")
+    return Solution(*(np.concatenate([getattr(one, c) for one in found]) for c in columns))

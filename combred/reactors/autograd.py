@@ -1,0 +1,80 @@
+"""A time step of the solver as a function of torch tensors, which has gradients.
+
+Takes a solver; gives a function for losses and optimisers. The backward pass is that of
+`combred.reactors.derivatives`: differences in doubles, in batches.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from combred.chemistry.states import Rows
+from combred.native.solver.library import Integrator
+from combred.reactors.derivatives import EXACT, factors_of, rate_derivatives, state_derivatives
+
+Tensors = tuple[torch.Tensor, torch.Tensor]
+
+
+class Differentiable:
+    """`solver.advance` on tensors: T, Y = step(T, p, Y, dt, ln_A)."""
+
+    def __init__(self, solver: Integrator):
+        self.solver = solver
+
+    def __call__(
+        self,
+        T: torch.Tensor,
+        p: torch.Tensor,
+        Y: torch.Tensor,
+        dt: float,
+        ln_A: torch.Tensor | None = None,
+    ) -> Tensors:
+        """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p (n,) [Pa], Y (n, n_species),
+        dt [s] later, float64; ln_A (n_reactions,): logarithms of factors on the rate constants,
+        None for 0. Gradients by T, p, Y and ln_A. Raises ValueError as `solver.advance`."""
+        return _Step.apply((self.solver, dt), T, p, Y, ln_A)
+
+
+def differentiable(solver: Integrator) -> Differentiable:
+    """A time step with gradients by T, p, Y and rate constants: a function of torch tensors, with
+    arguments and errors as `Differentiable.__call__`. solver: `combred.solver(...)`, whose states
+    are advanced at tolerance 1e-9.
+
+    A gradient by a state takes 2 (2 + n_species) time steps of it, and one by the rate constants 2
+    n_reactions; each only where it is needed.
+    """
+    return Differentiable(solver)
+
+
+class _Step(torch.autograd.Function):
+    """The step and its gradients, in float64 on the CPU."""
+
+    @staticmethod
+    def forward(ctx: Any, of: tuple[Integrator, float], T, p, Y, ln_A) -> Tensors:
+        solver, dt = of
+        factors = None if ln_A is None else np.exp(ln_A.detach().numpy().astype(np.float64))
+        ctx.solver, ctx.dt, ctx.factors = solver, dt, factors
+        ctx.given = [x.detach().numpy().astype(np.float64) for x in (T, p, Y)]
+        own = solver
+        if factors is not None:
+            factors_of(solver)
+            own = solver.with_multipliers(factors)  # type: ignore[attr-defined]
+        ctx.own = own
+        after = own.advance(ctx.given[0], ctx.given[1], ctx.given[2], dt, EXACT)
+        return torch.from_numpy(after[0]).to(T.dtype), torch.from_numpy(after[1]).to(T.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
+        by: Rows = np.column_stack([g.numpy() for g in grads]).astype(np.float64)  # (n, columns)
+        T, p, Y = ctx.given
+        found: list[torch.Tensor | None] = [None] * 5
+        dtype = grads[0].dtype
+        if any(ctx.needs_input_grad[1:4]):
+            gradient = np.einsum("ni,nij->nj", by, state_derivatives(ctx.own, T, p, Y, ctx.dt))
+            parts = gradient[:, 0], gradient[:, 1], gradient[:, 2:]
+            found[1:4] = [torch.from_numpy(np.ascontiguousarray(x)).to(dtype) for x in parts]
+        if ctx.needs_input_grad[4]:
+            rates = rate_derivatives(ctx.solver, T, p, Y, ctx.dt, ctx.factors)
+            found[4] = torch.from_numpy(np.einsum("ni,nij->j", by, rates)).to(dtype)
+        return tuple(found)

@@ -1,0 +1,93 @@
+"""Closed reactors whose pressure or volume is given in time: rapid compression, engines, tubes.
+
+Takes a solver, initial states and a profile; gives the states at the times of the profile. Between
+two times the pressure, or the density, is linear: the `Sources` dp_dt or drho_dt of one time step.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from combred.chemistry.states import Real, Rows, Tolerance, require_real, states_of
+from combred.native.solver.library import Integrator
+from combred.native.solver.sources import Sources
+from combred.reactors.wall import Wall, density, mechanism_of
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """States of n reactors at m times: t (m,) [s], T (m, n) [K], p (m, n) [Pa], Y (m, n,
+    n_species)."""
+
+    t: Rows
+    T: Rows
+    p: Rows
+    Y: Rows
+
+
+def reactor(
+    solver: Integrator,
+    T: Rows,
+    p: Real,
+    Y: Rows,
+    t: Rows,
+    pressure: Rows | None = None,
+    volume: Rows | None = None,
+    heat_transfer: Real = 0.0,
+    T_wall: Real = 300.0,
+    tolerance: Tolerance = None,
+) -> History:
+    """The states of closed reactors at the times t (m,) [s], of which the first is that of T (n,)
+    [K], p [Pa], one for all or (n,), and Y (n, n_species).
+
+    pressure [Pa]: at each t, (m,) or (m, n), with a solver at constant pressure; volume: at each t,
+    (m,) or (m, n), in any unit, with `combred.solver(..., volume=True)`. Without either the solver
+    keeps its own. The first pressure is p. Between two times pressure, or density, are linear in
+    time: give as many as the profile needs. heat_transfer [W/(m3 K)] to a wall of T_wall [K], as of
+    `combred.psr`. tolerance: as of `advance`.
+
+    Raises ValueError for other shapes, for times that do not rise, for a profile that the solver
+    cannot take or that is not positive, and as `solver.integrate`.
+    """
+    states, mechanism = states_of(T, p, Y), mechanism_of(solver)
+    times, n = rising("t", t), len(states)
+    if (pressure if solver.volume else volume) is not None:
+        kept, given = ("volume", "a pressure") if solver.volume else ("pressure", "a volume")
+        needed = f"combred.solver(..., volume={not solver.volume})"
+        raise ValueError(f"a solver at constant {kept} takes no profile of {given}: give {needed}")
+    name, profile = ("volume", volume) if solver.volume else ("pressure", pressure)
+    along = None if profile is None else profile_of(name, profile, len(times), n)
+    if along is not None and not solver.volume and not np.allclose(along[0], states[:, 1], 1e-6):
+        raise ValueError(f"the first pressure is {along[0, 0]:g} Pa, and p {states[0, 1]:g} Pa")
+    wall = Wall.around(solver, n, heat_transfer, T_wall)
+    now, found = (states[:, 0], states[:, 1], states[:, 2:]), []
+    rho = density(mechanism, now)
+    found.append(now)
+    for i, dt in enumerate(np.diff(times)):
+        sources = Sources()
+        if along is not None and solver.volume:
+            after = rho * along[0] / along[i + 1]
+            sources = Sources(drho_dt=(after - density(mechanism, now)) / dt)
+        elif along is not None:
+            sources = Sources(dp_dt=(along[i + 1] - now[1]) / dt)
+        now = wall.step(solver, now, dt, sources, tolerance)
+        found.append(now)
+    return History(times, *(np.array(x) for x in zip(*found, strict=True)))
+
+
+def rising(name: str, values: Rows) -> Rows:
+    """Coordinates (m,). Raises ValueError where they do not rise, or are fewer than 2."""
+    found = require_real(name, values)
+    if found.ndim != 1 or len(found) < 2 or not np.all(np.diff(found) > 0.0):
+        raise ValueError(f"{name} has to be at least 2 numbers that rise, the first of the inflow")
+    return found
+
+
+def profile_of(name: str, values: Rows, m: int, n: int) -> Rows:
+    """A profile as (m, n). Raises ValueError for another shape, or values that are not positive."""
+    found = require_real(name, values)
+    if found.shape not in ((m,), (m, n)):
+        raise ValueError(f"{name} has the shape {found.shape}: give ({m},), or ({m}, {n})")
+    if not ((found > 0.0) & np.isfinite(found)).all():
+        raise ValueError(f"{name} has to be positive and finite everywhere")
+    return np.broadcast_to(found.reshape(m, -1), (m, n))

@@ -1,0 +1,214 @@
+"""Perfectly stirred reactors: steady states of many residence times, and the curve to extinction.
+
+Takes a solver and the gas that flows in; gives the states in the reactors. A batch of reactors is
+followed from burnt gas until Newton's method (`combred.reactors.branch`) finds the steady state.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from combred.chemistry.equilibrium import equilibrium
+from combred.chemistry.states import Real, Rows, is_state, require_real, states_of, wrong_with
+from combred.chemistry.thermo import Thermo
+from combred.native.solver.library import Integrator
+from combred.native.solver.sources import Sources
+from combred.reactors.branch import COLDEST, Branch, Inflow, Point
+from combred.reactors.wall import Wall, mechanism_of
+
+MARCH, MARCHES = 5.0, 60  # residence times between two attempts of Newton's method; how often
+NEAR = 100.0  # K, between the state of a march and the steady state that it is near
+KELVINS = 100.0  # that count as much as a change of ln tau by 1
+WALK, SHORTEST, MOST = 0.5, 1e-3, 300  # steps along the curve, in this measure; how many
+
+
+def psr(
+    solver: Integrator,
+    T: Real,
+    p: Real,
+    Y: Rows,
+    residence_time: Real,
+    heat_transfer: Real = 0.0,
+    T_wall: Real = 300.0,
+) -> tuple[Rows, Rows]:
+    """The steady states T (n,) [K] and Y (n, n_species) of perfectly stirred reactors at constant
+    pressure, `solver` = `combred.solver(...)`, that begin filled with burnt gas: burning, or
+    extinguished where the residence time is too short.
+
+    T [K], p [Pa], Y (n_species,) or (n, n_species): of the gas that flows in; residence_time [s]:
+    mass in the reactor over mass flow; heat_transfer [W/(m3 K)]: heat transfer coefficient times
+    area of the wall, over the volume, to a wall of T_wall [K]. Each is one for all, or (n,).
+
+    Raises ValueError for other shapes, for a residence time that is not positive, for a solver at
+    constant volume, and where no steady state is found: it may oscillate.
+    """
+    inflows, tau = _rows((T, p, residence_time, heat_transfer, T_wall), Y)
+    return _steady(solver, _branches(solver, inflows), tau)
+
+
+@dataclass(frozen=True, eq=False)
+class ExtinctionCurve:
+    """Steady states of a perfectly stirred reactor from its longest residence time to that of
+    extinction, the last: residence_time (points,) [s], T (points,) [K], Y (points, n_species)."""
+
+    residence_time: Rows
+    T: Rows
+    Y: Rows
+
+
+def extinction_curve(
+    solver: Integrator,
+    T: float,
+    p: float,
+    Y: Rows,
+    points: int = 20,
+    longest: float = 0.1,
+    heat_transfer: float = 0.0,
+    T_wall: float = 300.0,
+) -> ExtinctionCurve:
+    """The burning states of a perfectly stirred reactor, from the residence time `longest` [s] to
+    the turning point, below whose residence time it extinguishes; the points are evenly spaced in
+    T and ln(residence time). The other arguments: one number each, and Y (n_species,), as of `psr`.
+
+    Raises ValueError as `psr`, where the reactor does not burn at the residence time `longest`,
+    and where its branch does not end above `COLDEST`.
+    """
+    if points < 2:
+        raise ValueError(f"points={points}: a curve has at least 2")
+    inflows, tau = _rows((T, p, longest, heat_transfer, T_wall), Y)
+    if len(inflows) > 1:
+        raise ValueError("an extinction curve is that of one inflow: give numbers, and one Y")
+    (branch,) = branches = _branches(solver, inflows)
+    hot, burnt = _steady(solver, branches, tau)
+    if hot[0] < COLDEST:
+        raise ValueError(f"the reactor does not burn at the residence time longest={longest:g} s")
+    path = _walk(branch, Point(float(hot[0]), longest, burnt[0]))
+    return _spaced(branch, path, points)
+
+
+def _rows(numbers: tuple[Real, Real, Real, Real, Real], Y: Rows) -> tuple[list[Inflow], np.ndarray]:
+    """Inflow and residence time of each reactor. Raises ValueError as `psr`."""
+    names = "T", "p", "residence_time", "heat_transfer", "T_wall"
+    given = [require_real(name, x) for name, x in zip(names, numbers, strict=True)]
+    Y = np.atleast_1d(require_real("Y", Y))
+    shapes = {x.shape for x in (*given, Y[..., 0])} - {()}
+    if len(shapes) > 1 or any(len(shape) > 1 for shape in shapes):
+        told = ", ".join(f"{name} {x.shape}" for name, x in zip(names, given, strict=True))
+        raise ValueError(f"shapes are {told}, Y {Y.shape}: give one for all, or n of each")
+    n = max(shapes, default=(1,))[0]
+    T, p, tau, transfer, wall = (np.broadcast_to(x, n) for x in given)
+    Y = np.broadcast_to(Y, (n, Y.shape[-1]))
+    states = states_of(T, p, Y)
+    if not is_state(states).all():
+        i = int(np.argmin(is_state(states)))
+        raise ValueError(f"the gas that flows in, row {i}: {wrong_with(T[i], p[i], Y[i])}")
+    if not ((tau > 0.0) & np.isfinite(tau)).all():
+        raise ValueError("residence_time has to be positive and finite [s]")
+    rows = zip(T, p, Y / Y.sum(1, keepdims=True), transfer, wall, strict=True)
+    return [Inflow(float(a), float(b), y, float(u), float(w)) for a, b, y, u, w in rows], tau
+
+
+def _branches(solver: Integrator, inflows: list[Inflow]) -> list[Branch]:
+    mechanism = mechanism_of(solver)
+    thermo, weights = Thermo(mechanism), mechanism.molecular_weights
+    if solver.volume:
+        raise ValueError("a perfectly stirred reactor keeps its pressure: take volume=False")
+    return [Branch(solver, thermo, of, weights) for of in inflows]
+
+
+# -- steady states ---------------------------------------------------------------------------------
+
+
+def _steady(solver: Integrator, branches: list[Branch], tau: np.ndarray) -> tuple[Rows, Rows]:
+    """The steady states of reactors that begin filled with burnt gas."""
+    inflows = [branch.of for branch in branches]
+    T0, p = np.array([of.T for of in inflows]), np.array([of.p for of in inflows])
+    Y0 = np.array([of.Y for of in inflows])
+    T, Y = _burnt(solver, T0, p, Y0)
+    transfer, T_wall = np.array([(of.heat_transfer, of.T_wall) for of in inflows]).T
+    wall = Wall.around(solver, len(T), transfer, T_wall)
+    left = np.arange(len(T))
+    for _ in range(MARCHES):
+        now = T[left], p[left], Y[left]
+        mixing = Sources(rate=1.0 / tau[left], T0=T0[left], Y0=Y0[left])
+        T[left], _, Y[left] = wall.of(left).march(solver, now, MARCH * tau[left], mixing)
+        found = []
+        for i in left:
+            guess = Point(float(T[i]), float(tau[i]), Y[i])
+            point = branches[i].solve(guess, "tau")
+            if point and point.stable and abs(point.T - T[i]) < NEAR:
+                T[i], Y[i] = point.T, point.Y
+                found.append(i)
+        left = np.setdiff1d(left, found)
+        if not len(left):
+            return T, Y
+    raise ValueError(
+        f"no steady state was found for the residence time {tau[left[0]]:g} s (row {left[0]}) in "
+        f"{MARCH * MARCHES:g} residence times: the reactor may oscillate"
+    )
+
+
+def _burnt(solver: Integrator, T: Rows, p: Rows, Y: Rows) -> tuple[Rows, Rows]:
+    """T (n,) and Y (n, n_species) at equilibrium of inflows, each of which is burnt once."""
+    gas = mechanism_of(solver).solution(transport=False)
+    rows, which = np.unique(np.column_stack([T, p, Y]), axis=0, return_inverse=True)
+    hot, burnt = equilibrium(gas, rows[:, 0], rows[:, 1], rows[:, 2:])
+    if not np.isfinite(hot).all():
+        raise ValueError("Cantera finds no equilibrium of the gas that flows in: give another one")
+    return hot[which.ravel()], burnt[which.ravel()].clip(min=0.0)
+
+
+# -- the curve -------------------------------------------------------------------------------------
+
+
+def _measure(after: Point, before: Point) -> np.ndarray:
+    """The way between points, in T over `KELVINS` and ln tau."""
+    return np.array([(after.T - before.T) / KELVINS, np.log(after.tau / before.tau)])
+
+
+def _walk(branch: Branch, start: Point) -> list[Point]:
+    """Points from a burning one to the extinction. Each step prescribes T or tau, whichever changed
+    more over the last one."""
+    path, way, length = [start], np.array([0.0, -1.0]), WALK
+    while len(path) < MOST and length > SHORTEST:
+        now, given = path[-1], "T" if abs(way[0]) > abs(way[1]) else "tau"
+        T, tau = now.T + length * way[0] * KELVINS, now.tau * float(np.exp(length * way[1]))
+        found = branch.solve(replace(now, T=T, tau=tau), given)
+        step = _measure(found, now) if found else np.zeros(2)
+        if found is None or not 0.0 < step @ way < 3.0 * length or found.T < COLDEST:
+            length *= 0.5
+            continue
+        path.append(found)
+        if given == "T" and step[0] * found.slope > 0.0:  # tau rises: beyond the turning point
+            curvature = (path[-2].slope - found.slope) / (path[-2].T - found.T)
+            turned = branch.turn(found, curvature) if curvature > 0.0 else None
+            end = turned and branch.solve(turned[0])
+            if end:
+                return [*path[:-1], end]
+            path.pop()
+            length *= 0.5
+            continue
+        way, length = step / np.linalg.norm(step), min(2.0 * length, WALK)
+    raise ValueError(
+        f"the burning branch is lost at T = {path[-1].T:.0f} K, residence time {path[-1].tau:g} s: "
+        f"it does not end above {COLDEST:g} K"
+    )
+
+
+def _spaced(branch: Branch, path: list[Point], points: int) -> ExtinctionCurve:
+    """Steady states at even distances on a path, of its first and last point, too."""
+    ways = np.array([_measure(b, a) for a, b in pairwise(path)])
+    at = np.concatenate([[0.0], np.cumsum(np.linalg.norm(ways, axis=1))])
+    found = [path[0]]
+    for s in np.linspace(0.0, at[-1], points)[1:-1]:
+        i = int(np.searchsorted(at, s, "right")) - 1
+        a, b, share = path[i], path[i + 1], (s - at[i]) / (at[i + 1] - at[i])
+        T, tau = a.T + share * (b.T - a.T), a.tau * (b.tau / a.tau) ** share
+        guess = Point(float(T), float(tau), a.Y + share * (b.Y - a.Y))
+        point = branch.solve(guess, "T" if abs(ways[i, 0]) > abs(ways[i, 1]) else "tau")
+        if point is None:
+            raise ValueError(f"no steady state was found at {T:.1f} K: give fewer points")
+        found.append(point)
+    tau, T = np.array([(x.tau, x.T) for x in (*found, path[-1])]).T
+    return ExtinctionCurve(tau, T, np.array([x.Y for x in (*found, path[-1])]))

@@ -1,0 +1,130 @@
+"""The judges of cases, with the results of the detailed mechanism, which a folder keeps.
+
+Takes the network of a mechanism, its solvers, and cases; gives judges. What the detailed mechanism
+gives is computed once for all reductions in a folder: a part of `combred.files.parts` for the
+delays, one for the extinctions, one for each flame.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cache, partial
+from pathlib import Path
+
+import cantera as ct
+import numpy as np
+
+import combred
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.transport import lacking
+from combred.files.parts import Parts
+from combred.processes.workers import Processes, open_pool
+from combred.skeletal.cases import Cases, Ranges, states
+from combred.skeletal.compiled import Chemistry
+from combred.skeletal.delays import Delays, detailed_delays
+from combred.skeletal.extinction import Extinctions, detailed_extinctions
+from combred.skeletal.flames import DetailedFlame, Flame, Solved, flame_of
+from combred.skeletal.judging import Judge
+from combred.skeletal.large import Solver
+from combred.skeletal.skeleton import ReactionNetwork
+
+DELAYS, EXTINCTIONS, FLAMES = 0, 1, 2  # numbers of the parts; that of the first flame
+Results = tuple[list[np.ndarray], list[np.ndarray], list[list[np.ndarray]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The cases of judges, and how their flames are solved; near: a flame from which those start,
+    None: from the first of them."""
+
+    ranges: Ranges
+    cases: Cases
+    how: Solved
+    near: DetailedFlame | None = None
+
+
+def detailed_results(
+    processes: Processes,
+    network: ReactionNetwork,
+    detailed: Solver,
+    asked: Asked,
+    folder: Path | None = None,
+) -> Results:
+    """The results of the detailed mechanism in cases: delays, extinctions, and of each flame; no
+    flames for a mechanism without transport data. folder: where they are kept, None for nowhere."""
+    mechanism, todo = network.mechanism, asked.cases
+    gases = [] if lacking(mechanism.solution()) else todo.flames
+    T, p, Y = states(mechanism, asked.ranges, gases)
+    known = _Known(folder, mechanism, asked)
+    with open_pool(processes.workers, ct.suppress_thermo_warnings) as pool:
+
+        def ask(i: int, near: DetailedFlame | None) -> Callable[[], list[np.ndarray]]:
+            unburnt = float(T[i]), float(p[i]), Y[i]
+            return pool.submit(flame_of, network.whole(), unburnt, near, asked.how).result
+
+        flames = [known.read(FLAMES + i) for i in range(len(gases))]
+        first = ask(0, asked.near) if flames and flames[0] is None else None
+        given = mechanism, detailed, todo.ignitions, asked.ranges
+        delays = known.get(DELAYS, partial(detailed_delays, *given))
+        given = mechanism, detailed, todo.reactors, asked.ranges
+        ends = known.get(EXTINCTIONS, partial(detailed_extinctions, *given))
+        if first:
+            flames[0] = known.get(FLAMES, first)
+        near = asked.near or next((DetailedFlame.of(flame) for flame in flames if flame), None)
+        rest = {i: ask(i, near) for i, flame in enumerate(flames) if flame is None}
+        return (
+            delays,
+            ends,
+            [
+                known.get(FLAMES + i, rest[i]) if flame is None else flame
+                for i, flame in enumerate(flames)
+            ],
+        )
+
+
+def judges_of(
+    mechanism: Mechanism, chemistry: Chemistry, asked: Asked, known: Results
+) -> list[Judge]:
+    """The judges of cases with the `detailed_results`; chemistry: of skeletons."""
+    (delays, ends, flames), todo = known, asked.cases
+    given = mechanism, chemistry
+    judges: list[Judge] = [Delays(*given, todo.ignitions, asked.ranges, delays)]
+    extinctions = Extinctions(*given, todo.reactors, asked.ranges, ends)
+    judges += [extinctions] if extinctions.cases else []
+    for gas, flame in zip(todo.flames, flames, strict=False):  # none without transport data
+        if flame:
+            judges.append(Flame(DetailedFlame.of(flame), gas, asked.how.peaks, flame[-1]))
+    return judges
+
+
+class _Known:
+    """The results that are kept: lists of arrays by number, empty for a flame that there is not."""
+
+    def __init__(self, folder: Path | None, mechanism: Mechanism, asked: Asked):
+        inputs = {
+            "mechanism": hashlib.sha256(mechanism.text.encode()).hexdigest(),
+            "phase": mechanism.phase,
+            **{key: asdict(getattr(asked, key)) for key in ("ranges", "cases", "how")},
+            "code": code_digest(),
+        }
+        self.parts = Parts(folder / "references", inputs) if folder else None
+
+    def read(self, number: int) -> list[np.ndarray] | None:
+        return self.parts.read(number) if self.parts else None
+
+    def get(self, number: int, compute: Callable[[], list[np.ndarray]]) -> list[np.ndarray]:
+        found = self.read(number)
+        if found is None:
+            found = compute()
+            if self.parts:
+                self.parts.write(number, found)
+        return found
+
+
+@cache
+def code_digest() -> str:
+    """Of the version of combred, and of the code of this subpackage."""
+    found = hashlib.sha256(combred.__version__.encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]

@@ -1,0 +1,96 @@
+"""`combred.judge`: figures and page of any chemistry, from CVODE itself to a network that fails."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from run_folder import Page
+from torch import nn
+
+import combred
+from combred.experiments.premixed.experiment import PremixedFlames
+from combred.experiments.premixed.flame import FlameMarch
+from combred.files.records import read_record
+from combred.judging import ALONE, BOTH, OTHER, SOLVER
+
+CASES = {"T0": [1300.0, 1500.0], "phi": [1.0], "p": [101325.0], "dt": 2e-6, "burnt_time": 2e-4}
+
+
+@pytest.fixture(scope="module")
+def solver():
+    return combred.solver("h2o2.yaml")
+
+
+def test_a_chemistry_that_is_late_is_found_to_be_late(solver, tmp_path):
+    """A function that advances by 0.95 dt has delays 1 / 0.95 - 1 = 5.3 % late."""
+
+    def slow(T, p, Y, dt):
+        return solver.advance(T, p, Y, 0.95 * dt)
+
+    found = combred.judge(
+        slow, "h2o2.yaml", tmp_path, fuel="H2:1", accept="ignition:4%", workers=1, **CASES
+    )
+    errors = found["errors"]
+    late = [row["delay"] / row["reference_delay"] - 1 for row in errors[OTHER]["cases"]]
+    assert late == pytest.approx([1 / 0.95 - 1] * 2, rel=0.05)  # CVODE ends the last step
+    assert errors[SOLVER]["delay_error"]["worst"] < 1e-3
+    assert found["verdict"] == {
+        SOLVER: "", OTHER: "the worst relative error of the ignition delay is 5.2%, above 0.04"
+    }  # fmt: skip
+    assert {OTHER, SOLVER} < found["times"].keys() and "card" not in found
+    assert read_record(tmp_path / "judge.json")["errors"].keys() == errors.keys()
+    page = Page(tmp_path / "judge.html")
+    assert "Not accepted" in page.text and (tmp_path / "figures/temperature.png").is_file()
+    row = next(row for row in page.tables[0] if row[0] == OTHER)
+    assert row[1].startswith("5.1") and row[2].startswith("5.1")
+
+
+def test_a_network_is_judged_alone_and_with_the_solver(solver, tmp_path):
+    """A network that changes nothing does not ignite; the solver behind it does not help, since
+    no change conserves all: that network is rejected, and its card says so."""
+    mechanism, n = solver.mechanism, 12
+    Y = mechanism.mixture("H2:1", "O2:1, N2:3.76", np.linspace(0.9, 1.1, 50))
+    T, p = np.linspace(1000.0, 1600.0, 50), np.linspace(0.9, 1.1, 50) * 101325.0
+    states = [np.column_stack([T, p, Y])]
+    for _ in range(100):
+        T, Y = solver.advance(T, p, Y, 2e-6)
+        states.append(np.column_stack([T, p, Y]))
+    network = nn.Sequential(nn.Linear(n, 4), nn.ReLU(), nn.Linear(4, n))
+    nn.init.zeros_(network[2].weight)
+    nn.init.zeros_(network[2].bias)
+    rows = np.concatenate(states)
+    transform = combred.Transform.fit(rows[:-50], rows[50:])
+    made = combred.surrogate(network, mechanism, transform, dt=2e-6, states=rows)
+    found = combred.judge(made, folder=tmp_path, fuel="H2:1", workers=1, **CASES)
+    assert not any(found["errors"][name]["all_ignite"] for name in (ALONE, BOTH))
+    assert found["verdict"][BOTH] and found["card"]["accuracy"]["rejected"]
+    written = combred.export_surrogate(made, tmp_path, found["card"])
+    assert [path.name for path in written] == ["rejected.pt", "rejected.json"]
+    assert "Not accepted" in Page(tmp_path / "judge.html").text
+    assert torch.jit.load(tmp_path / "rejected.pt").species == list(mechanism.species_names)
+
+
+def test_flames_are_judged_if_asked_for(solver, tmp_path, monkeypatch):
+    usual = PremixedFlames.of.__func__
+
+    def coarse(cls, *given):
+        return replace(usual(cls, *given), march=FlameMarch(cells=40, tolerance=0.01), dt=4e-6)
+
+    monkeypatch.setattr(PremixedFlames, "of", classmethod(coarse))
+    cases = CASES | {"T0": [1500.0], "flame_phi": [1.0]}
+    found = combred.judge(solver, folder=tmp_path, fuel="H2:1", workers=1, **cases)
+    assert found["errors"][OTHER]["flame"]["speed_error"]["worst"] < 5e-3
+    assert found["curves"].keys() == {"ignition", "flame"}
+    assert "flame speed, worst" in Page(tmp_path / "judge.html").tables[0][0]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [((1.0, "h2o2.yaml"), "a function"), ((lambda *_: None,), "mechanism"),
+     ((lambda *_: None, "h2o2.yaml"), "cases have")],
+)  # fmt: skip
+def test_wrong_arguments_are_refused(given, said, tmp_path):
+    cases = {"temperature": 1.0} if said == "cases have" else {}
+    with pytest.raises(ValueError, match=said):
+        combred.judge(*given, folder=tmp_path, fuel="H2:1", **cases)

@@ -1,0 +1,172 @@
+"""Networks of one's own: the form that they take gives what the network and its transform say."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import combred
+from combred.native import builder, exporter
+from combred.native import compile as compiled
+from combred.pipeline.steps.export import require_agreement
+from combred.surrogates.files.storage import load_surrogate, save_surrogate
+from combred.surrogates.model.forms import StateSurrogate
+from combred.surrogates.model.own_form import OwnSurrogate
+
+DT = 2e-6
+
+
+class Scaled(nn.Module):
+    """A module that advances the state itself; torch.fx cannot trace it."""
+
+    def forward(self, state):
+        if state.shape[0] > 0:
+            state = torch.cat([state[:, :1] + 1.0, state[:, 1:]], dim=1)
+        return state
+
+
+@pytest.fixture(scope="module")
+def steps(h2o2):
+    """States of hydrogen ignitions, and each DT later."""
+    solver, rng, n = combred.solver(h2o2), np.random.default_rng(0), 40
+    T, p = rng.uniform(1100, 1500, n), rng.uniform(0.95e5, 1.05e5, n)
+    Y = h2o2.mixture("H2:1", "O2:1, N2:3.76", rng.uniform(0.6, 1.4, n))
+    path = [np.column_stack([T, p, Y])]
+    for _ in range(40):
+        T, Y = solver.advance(T, p, Y, DT)
+        path.append(np.column_stack([T, p, Y]))
+    return np.concatenate(path[:-1]), np.concatenate(path[1:])
+
+
+def make(steps, act=nn.ReLU, outputs=None, train=0, **how):
+    """A small network, and its transform."""
+    transform = combred.Transform.fit(*steps, **how)
+    torch.manual_seed(0)
+    n = len(transform.mean)
+    outer = nn.Linear(24, outputs or n, bias=False)
+    network = nn.Sequential(nn.Linear(n, 48), act(), nn.Sequential(nn.Linear(48, 24), act()), outer)
+    x, z = transform.inputs(steps[0]), transform.targets(*steps)
+    optimizer = torch.optim.Adam(network.parameters(), 3e-3)
+    for _ in range(train):
+        optimizer.zero_grad()
+        nn.functional.l1_loss(network(x), z).backward()
+        optimizer.step()
+    return network, transform
+
+
+@pytest.mark.parametrize(
+    ("act", "form", "how"),
+    [
+        (nn.ReLU, StateSurrogate, {}),
+        (nn.ReLU, StateSurrogate, {"power": 1.0}),
+        (nn.ReLU, StateSurrogate, {"predicts": "state"}),
+        (nn.Tanh, OwnSurrogate, {}),
+        (nn.ReLU, OwnSurrogate, {"predicts": "state", "boxcox": 1.0, "floor": 1e-30}),
+    ],
+)
+def test_the_change_is_that_of_network_and_transform(steps, h2o2, act, form, how):
+    network, transform = make(steps, act, **how)
+    surrogate = combred.surrogate(network, h2o2, transform, dt=DT, states=steps[0])
+    assert type(surrogate) is form
+    state, v = torch.tensor(steps[0]), transform.variables(steps[0])
+    with torch.no_grad():
+        z = network(transform.inputs(steps[0])).double()
+        w = z.sign() * z.abs() ** (1 / transform.power) * transform.target_std
+        w += transform.target_mean
+        expected = w - v if transform.predicts == "state" else w
+        found, _ = surrogate.predicted_change(
+            state, surrogate.transform.variables(state), DT + 0 * z[:, 0]
+        )
+    assert float(((found - expected) / transform.target_std).abs().max()) < 2e-5
+    assert surrogate.in_training_range(state).all()
+    far = state.clone()
+    far[:, 0] += 2000.0
+    assert not surrogate.in_training_range(far).any()
+    script = torch.jit.script(surrogate)
+    dt = torch.full((len(state),), DT, dtype=torch.float64)
+    assert torch.equal(script(state, dt), surrogate(state, dt))
+
+
+def test_a_trained_network_is_trusted_stored_and_compiled(steps, h2o2, tmp_path):
+    surrogate = combred.surrogate(*_with(make(steps, train=150), h2o2), dt=DT, states=steps[0])
+    state, dt = torch.tensor(steps[0]), torch.full((len(steps[0]),), DT, dtype=torch.float64)
+    assert surrogate.trust(state, dt).double().mean() > 0.3
+    save_surrogate(tmp_path / "own.safetensors", surrogate, h2o2)
+    again = load_surrogate(tmp_path / "own.safetensors", h2o2)
+    assert torch.equal(again(state, dt), surrogate(state, dt))
+    with torch.no_grad():
+        require_agreement(compiled(again), again.requires_grad_(False), steps[0])
+
+
+def _with(made, mechanism):
+    network, transform = made
+    return network, mechanism, transform
+
+
+def test_outputs_by_name_and_number(steps, h2o2):
+    network, transform = make(steps, outputs=3)
+    few = combred.Transform(transform.mean, transform.std, [0.0] * 3, [10.0, 0.1, 0.2], 0.1, 1e-13,
+                            outputs=["T", "OH", "H2O"])  # fmt: skip
+    surrogate = combred.surrogate(network, h2o2, few, dt=DT, states=steps[0])
+    state = torch.tensor(steps[0])
+    v = surrogate.transform.variables(state)
+    change, _ = surrogate.predicted_change(state, v, torch.full((len(v),), DT))
+    columns = [0, 2 + h2o2.index("OH"), 2 + h2o2.index("H2O")]
+    expected = network(few.inputs(steps[0])) * torch.tensor([10.0, 0.1, 0.2])
+    assert torch.allclose(change[:, columns].float(), expected, rtol=1e-4, atol=1e-5)
+    others = [i for i in range(v.shape[1]) if i not in columns]
+    assert not change[:, others].any()
+
+
+def test_a_module_of_states_stays_in_torch(steps, h2o2, tmp_path, monkeypatch):
+    surrogate = combred.surrogate(Scaled(), h2o2, dt=DT, states=steps[0])
+    state = torch.tensor(steps[0])
+    change, _ = surrogate.predicted_change(state, surrogate.transform.variables(state), state[:, 0])
+    assert torch.allclose(change[:, 0], torch.ones(len(state), dtype=torch.float64))
+    assert float(change[:, 1:].abs().max()) < 1e-12
+    with pytest.raises(ValueError, match=r"no C\+\+: .*TorchScript"):
+        combred.native.generate(surrogate)
+    with pytest.raises(ValueError, match="no file of this format"):
+        save_surrogate(tmp_path / "own.safetensors", surrogate, h2o2)
+    monkeypatch.setattr(exporter, "build_portable", builder.build)
+    written = combred.export_surrogate(surrogate, tmp_path)
+    names = {path.name for path in written}
+    assert names > {"surrogate.pt", "surrogate.json", "libsurrogate.so", "libsolver.so"}
+    library = combred.native.load(tmp_path / "libsurrogate.so")
+    found = library.integrate(*steps[0][:9, :2].T, steps[0][:9, 2:], DT)
+    assert (found.steps > 0).all()  # the network heats without burning: the solver is behind it
+
+
+def test_other_networks_are_reduced_too(steps, h2o2):
+    network, transform = make(steps, nn.GELU, train=50)
+    surrogate = combred.surrogate(network, h2o2, transform, dt=DT, states=steps[0])
+    found = combred.reduce(
+        surrogate, parameters=0.5, method="brain_surgeon", calibration=torch.tensor(steps[0])
+    )
+    assert found.network.network.n_weights < 0.6 * surrogate.network.n_weights
+    assert found.network.in_training_range(torch.tensor(steps[0])).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"std": [0.0] * 12}, "above 0"),
+        ({"boxcox": 0.0}, "boxcox"),
+        ({"predicts": "rate"}, "predicts"),
+        ({"power": 0.5, "target_mean": [1.0] * 12}, "power"),
+        ({"outputs": ["T", "XY"]}, "no XY"),
+        ({"outputs": ["OH"], "target_mean": [0.0], "target_std": [1.0]}, "12 outputs"),
+        ({"mean": [0.0] * 9, "std": [1.0] * 9}, "each species: 12"),
+    ],
+)
+def test_wrong_transforms_are_refused(steps, h2o2, change, said):
+    network, _ = make(steps)
+    numbers = {"mean": [0.0] * 12, "std": [1.0] * 12, "target_mean": [0.0] * 12,
+               "target_std": [1.0] * 12} | change  # fmt: skip
+    with pytest.raises(ValueError, match=said):
+        combred.surrogate(network, h2o2, combred.Transform(**numbers), dt=DT, states=steps[0])
+
+
+def test_states_of_another_mechanism_are_refused(steps, drm19):
+    with pytest.raises(ValueError, match=r"drm19.yaml are \(n, 23\)"):
+        combred.surrogate(nn.Linear(23, 23), drm19, dt=DT, states=steps[0])

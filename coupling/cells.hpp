@@ -20,11 +20,19 @@ namespace combred {
 struct Cell {
     double T = 0.0, p = 0.0, dt = 0.0;  // [K], [Pa], [s]
     std::vector<double> Y;              // mass fractions in the order of the mixture
+    double Q = 0.0;        // [W/kg], of `Reactor::sources`: energy that comes to a unit of mass
+    std::vector<double> S;  // [1/s], mass of each species that does
     std::vector<double> dY;  // their changes, whose sum is zero: Y is normalised, negative Y are 0
     double T_after = 0.0;    // [K]
     double steps = 0.0;      // that the solver tried; 0 where the network's step was taken
     double error = 0.0;      // largest error estimate of a step over the tolerance, at most 1
     double dt_next = 0.0;    // [s], suggested
+};
+
+// How cells are advanced: at constant volume, not at constant pressure; with sources that are
+// constant over dt, as of combred_advance_with_sources, by the solver alone.
+struct Reactor {
+    bool volume, sources;
 };
 
 // What a call did, over all cells.
@@ -125,8 +133,12 @@ public:
     void compare(std::size_t i, double molar_mass, double cold, double hot) const;
 
     // Advances cells 0 to n - 1, each over its dt. read(i, cell) fills in T, p, dt and Y; write(i,
-    // cell) takes the change. Throws Refused.
-    template<class Read, class Write> Tally advance(std::size_t n, Read read, Write write);
+    // cell) takes the change. With sources, read fills in Q and S, too. Throws Refused.
+    template<class Read, class Write>
+    Tally advance(std::size_t n, Read read, Write write, Reactor reactor = {false, false});
+
+    // Of the species of the mixture [kg/kmol].
+    std::vector<double> molar_masses() const;
 
     // Chemical time scales [s] as of `Library::time_scale`: write(i, seconds). Throws Refused.
     template<class Read, class Write> void time_scale(std::size_t n, Read read, Write write);
@@ -143,14 +155,15 @@ private:
 
     std::size_t species() const { return specie_.size(); }
     void match();
-    template<class Read> void read_block(std::size_t start, std::size_t rows, Read read);
+    template<class Read>
+    void read_block(std::size_t start, std::size_t rows, Read read, bool sources = false);
     void find_change(std::size_t row, double steps, double error);
     Refused refusal(std::size_t start, std::size_t row, const std::string& why) const;
 
     Library library_;
     std::vector<std::string> mixture_;
     std::vector<std::size_t> specie_;  // index in the mixture of each species of the library
-    std::vector<double> states_, before_, dt_;
+    std::vector<double> states_, before_, dt_, sources_;
     Cell cell_;
 };
 
@@ -175,6 +188,15 @@ inline void Cells::match() {
     }
     cell_.Y.resize(species());
     cell_.dY.resize(species());
+    cell_.S.resize(species());
+}
+
+inline std::vector<double> Cells::molar_masses() const {
+    std::vector<double> found(species());
+    for (std::size_t k = 0; k < species(); ++k) {
+        found[specie_[k]] = library_.thermo()[k].molar_mass;
+    }
+    return found;
 }
 
 inline void Cells::compare(std::size_t i, double molar_mass, double cold, double hot) const {
@@ -192,9 +214,11 @@ inline void Cells::compare(std::size_t i, double molar_mass, double cold, double
     throw Mismatch(text.str());
 }
 
-template<class Read> void Cells::read_block(std::size_t start, std::size_t rows, Read read) {
+template<class Read>
+void Cells::read_block(std::size_t start, std::size_t rows, Read read, bool sources) {
     const std::size_t width = library_.columns();
     states_.resize(rows * width);
+    sources_.resize(sources ? rows * width : 0);
     dt_.resize(rows);
     for (std::size_t row = 0; row < rows; ++row) {
         double* state = &states_[row * width];
@@ -203,6 +227,11 @@ template<class Read> void Cells::read_block(std::size_t start, std::size_t rows,
         state[1] = cell_.p;
         for (std::size_t k = 0; k < species(); ++k) state[2 + k] = cell_.Y[specie_[k]];
         dt_[row] = cell_.dt;
+        if (!sources) continue;
+        double* of = &sources_[row * width];
+        of[0] = cell_.Q;
+        of[1] = 0.0;
+        for (std::size_t k = 0; k < species(); ++k) of[2 + k] = cell_.S[specie_[k]];
     }
     before_ = states_;
 }
@@ -228,12 +257,15 @@ inline void Cells::find_change(std::size_t row, double steps, double error) {
 }
 
 template<class Read, class Write>
-Tally Cells::advance(std::size_t n, Read read, Write write) {
+Tally Cells::advance(std::size_t n, Read read, Write write, Reactor reactor) {
     Tally tally;
     for (std::size_t start = 0; start < n; start += block) {
         const std::size_t rows = n - start < block ? n - start : block;
-        read_block(start, rows, read);
-        const Steps steps = library_.advance(states_.data(), rows, dt_.data());
+        read_block(start, rows, read, reactor.sources);
+        const Steps steps = library_.advance(
+            states_.data(), rows, dt_.data(), reactor.volume,
+            reactor.sources ? sources_.data() : nullptr
+        );
         for (std::size_t row = 0; row < rows; ++row) {
             if (std::isinf(steps.error[row])) {
                 std::ostringstream why;

@@ -74,6 +74,14 @@ public:
         return take(states, n, dt, 1);
     }
 
+    // The same by the solver alone, at constant pressure or volume, with sources that are constant
+    // over dt: rows [Q, r, S] of combred_advance_with_sources (combred.h), or nullptr for none.
+    Steps advance(
+        double* states, std::size_t n, const double* dt, bool volume, const double* sources
+    ) {
+        return take(states, n, dt, 1, volume, sources);
+    }
+
     // Chemical time scales [s] of `n` states, for PaSR and EDC: n_reactions C / sum_i q_i sum_k nu_ik,
     // with C the concentration of the gas, q_i the forward rate of progress of reaction i, and nu_ik
     // the moles of species k that it forms; NaN of a state that is not valid.
@@ -92,6 +100,7 @@ private:
         std::size_t not_advanced;
     };
     static constexpr int not_advanced = 6;  // COMBRED_NOT_ADVANCED
+    static double solver_tolerance() { return 1e-3; }  // the default of every solver
     struct Loaded {
         void* handle = nullptr;
         std::vector<std::string> species;
@@ -100,6 +109,8 @@ private:
         std::size_t workspace = 0;
         int (*advance)(std::size_t, double*, const double*, std::size_t, const Options*, Report*,
                        void*, std::size_t) = nullptr;
+        int (*advance_with_sources)(std::size_t, double*, const double*, std::size_t, const double*,
+                                    const Options*, Report*, void*, std::size_t) = nullptr;
         int (*time_scale)(std::size_t, const double*, double*, void*, std::size_t) = nullptr;
         const char* (*status_text)(int) = nullptr;
 
@@ -112,7 +123,8 @@ private:
         template<class Result> Result ask(const char* name) const;
     };
 
-    Steps take(double* states, std::size_t n, const double* dt, std::size_t stride);
+    Steps take(double* states, std::size_t n, const double* dt, std::size_t stride,
+               bool volume = false, const double* sources = nullptr);
 
     void require(int status) const;
 
@@ -208,6 +220,7 @@ inline void Library::Loaded::require_interface() {
     level = ask<const char*>("combred_level");
     workspace = ask<std::size_t>("combred_workspace_size");
     find("combred_advance", advance);
+    find("combred_advance_with_sources", advance_with_sources);
     find("combred_time_scale", time_scale);
     find("combred_status_text", status_text);
     const char* (*name)(std::size_t) = nullptr;
@@ -262,7 +275,8 @@ inline void Library::set_tolerance(double tolerance) {
 }
 
 inline Steps Library::take(
-    double* states, std::size_t n, const double* dt, std::size_t stride
+    double* states, std::size_t n, const double* dt, std::size_t stride, bool volume,
+    const double* sources
 ) {
     for (std::size_t i = 0; i < (stride ? n : 1); ++i) {
         if (std::isfinite(dt[i]) && dt[i] > 0.0) continue;
@@ -274,12 +288,15 @@ inline Steps Library::take(
     Steps steps;
     steps.error.resize(n);
     steps.count.resize(n);
-    const Options options{tolerance_, 0, 0};
+    const double tolerance = tolerance_ > 0.0 || !volume ? tolerance_ : solver_tolerance();
+    const Options own{tolerance, 0, volume ? 1 : 0};
+    const Options* options = tolerance > 0.0 ? &own : nullptr;
     Report report{steps.error.data(), steps.count.data(), 0};
-    const int status = loaded_->advance(
-        n, states, dt, stride, tolerance_ > 0.0 ? &options : nullptr, &report, workspace_.get(),
-        loaded_->workspace
-    );
+    void* room = workspace_.get();
+    const std::size_t size = loaded_->workspace;
+    const int status = sources
+        ? loaded_->advance_with_sources(n, states, dt, stride, sources, options, &report, room, size)
+        : loaded_->advance(n, states, dt, stride, options, &report, room, size);
     if (status != not_advanced) require(status);
     steps.not_advanced = report.not_advanced;
     return steps;

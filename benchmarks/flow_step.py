@@ -47,6 +47,7 @@ from combred.native.solver.library import Integrator
 from combred.processes.machine import machine
 from combred.processes.threads import one_thread
 from combred.report.skeletal import TRANSPORT
+from combred.skeletal.reducing import reduce_mechanism
 
 RESULTS = Path(__file__).parent / "results" / "flow_step.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "flow-step.png"
@@ -85,7 +86,7 @@ def chemistries() -> Iterator[Chemistry]:
     yield Chemistry("GRI-3.0", "mechanism", GRI, gri, Solver(gri), 1e-3)
     for name, how in REDUCED.items():
         folder = CACHE / f"reduced-{'-'.join(map(str, how.values()))}"
-        combred.reduce_mechanism(GRI, fuel=METHANE.fuel, folder=folder, **how)
+        reduce_mechanism(GRI, fuel=METHANE.fuel, folder=folder, **how)
         (file,) = folder.glob("gri30-*.yaml")
         own = load_mechanism(str(file))
         yield Chemistry(f"GRI-3.0, reduced: {name}", "mechanism", GRI, own, Solver(own), 1e-3)

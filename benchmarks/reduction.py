@@ -25,7 +25,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-import combred
 from benchmarks.command_line import words
 from benchmarks.kept import NETWORKS, is_current, stamp
 from combred.config.command import resolve
@@ -44,6 +43,7 @@ from combred.processes.workers import Processes
 from combred.reduction import Merge, Units
 from combred.reduction.fit.calibration import relative_error
 from combred.reduction.network.size import count_parameters
+from combred.reduction.reduce import reduce
 from combred.surrogates.model.calibration import gaussian_inputs
 from combred.surrogates.model.network import Network, initialize
 from combred.surrogates.model.surrogate import Surrogate
@@ -176,7 +176,7 @@ class Table:
         else:
             random = functools.partial(random_choice, seed=0)
             how |= {"method": random if row.method == "random" else row.method, "ratio": ratio}
-        return combred.reduce(self.network, self.test[:1], **how).network
+        return reduce(self.network, self.test[:1], **how).network
 
     def widths(self, ratio: float) -> list[int]:
         """The widths that keep the share `ratio` of every hidden layer."""

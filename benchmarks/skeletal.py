@@ -18,11 +18,11 @@ from unittest.mock import patch
 
 import cantera as ct
 
-import combred
 from benchmarks.command_line import words
 from benchmarks.kept import kept, stamp
 from combred.files.records import strict, write_json
 from combred.report.skeletal import write_reduction
+from combred.skeletal.reducing import reduce_mechanism
 
 RESULTS = Path(__file__).parent / "results" / "skeletal.json"
 SIZES = 0.01, 0.05, 0.1  # errors, for each of which the path has a size
@@ -58,7 +58,7 @@ def measure(of: Reduction) -> dict:
     )
     with tempfile.TemporaryDirectory() as scratch, patch.dict(os.environ, XDG_CACHE_HOME=scratch):
         folder = Path(scratch) / "reduced"
-        record = combred.reduce_mechanism(**asdict(of), folder=folder)
+        record = reduce_mechanism(**asdict(of), folder=folder)
         write_reduction(folder)
     worst = {
         judge: max((abs(e) if e is not None else float("inf")) for e in cases.values())

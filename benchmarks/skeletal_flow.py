@@ -30,6 +30,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.experiments.counterflow.cantera_flame import CounterflowCase, strain_rate
 from combred.files.records import strict, write_json
 from combred.processes.machine import machine
+from combred.skeletal.reducing import reduce_mechanism
 
 RESULTS = Path(__file__).parent / "results" / "skeletal_flow.json"
 TUTORIAL, CELLS = ROOT / "coupling/openfoam/tutorials/counterflow", 2000
@@ -99,7 +100,7 @@ def extinction(mechanism: Mechanism) -> float:
 
 def measure(library: Path, folder: Path) -> dict:
     """The numbers of both mechanisms."""
-    record = combred.reduce_mechanism(FILE, fuel=FUEL, folder=folder / "reduction")
+    record = reduce_mechanism(FILE, fuel=FUEL, folder=folder / "reduction")
     files = {"detailed": FILE, "reduced": str(folder / "reduction" / record["file"])}
     mechanisms = {way: combred.load_mechanism(file) for way, file in files.items()}
     for way, mechanism in mechanisms.items():

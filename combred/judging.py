@@ -176,13 +176,13 @@ def _settings(
     advance: Any, solver: Solver, gas: Mixture, cases: dict[str, Any]
 ) -> ValidationSettings:
     """The cases: those that are given; others inside the range of a surrogate's training."""
-    usual: dict[str, Any] = {"p": [ct.one_atm]}
+    usual: dict[str, Any] = {"p": [ct.one_atm], "flame_phi": []}
     if _is_surrogate(advance):
         from combred.surrogates.files.card import training_range
 
         low, high = training_range(advance)["p"]
         within = [p for p in ValidationSettings().p if low <= p <= high]
-        usual = {"p": within or [low], "dt": float(np.sqrt(np.prod(advance.dt_range)))}
+        usual |= {"p": within or [low], "dt": float(np.sqrt(np.prod(advance.dt_range)))}
     try:
         settings = ValidationSettings(**(usual | cases))
     except TypeError as error:

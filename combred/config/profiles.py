@@ -13,7 +13,12 @@ NARROW = {
 }
 # Layers condense under Adam more than under the others (docs/findings.md).
 ADAM = {"optimizer": "adam", "lr": 1.5e-3}
-ONE_ATM = {"T0": [1400.0, 1500.0, 1600.0, 1700.0, 1800.0], "p": [101325.0], "burnt_time": 2e-3}
+ONE_ATM = {
+    "T0": [1400.0, 1500.0, 1600.0, 1700.0, 1800.0],
+    "p": [101325.0],
+    "burnt_time": 2e-3,
+    "flame_phi": [],
+}
 BY_LAYERS = {"method": "condensation", "parameters": []}
 
 PROFILES: dict[str, dict] = {
@@ -66,7 +71,13 @@ PROFILES: dict[str, dict] = {
         "retraining": {"lr": 1.5e-3, "steps": 100},
         "reduction": {**BY_LAYERS, "layers": [1, 1], "thresholds": [0.9, 0.8]},
         "sensitivity": {"ignitions": 0, "flames": 0, "counterflows": 0, "kernels": 0},
-        "validation": {"T0": [1700.0, 1800.0], "phi": [1.0], "p": [101325.0], "burnt_time": 2e-4},
+        "validation": {
+            "T0": [1700.0, 1800.0],
+            "phi": [1.0],
+            "p": [101325.0],
+            "burnt_time": 2e-4,
+            "flame_phi": [],
+        },
         "export": {"accept": ""},
     },
 }

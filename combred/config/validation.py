@@ -21,9 +21,14 @@ class ValidationSettings:
     dt: float = setting(1e-6, "time step of the simulations", "s", (1e-12, 1e-2))
     burnt_time: float = setting(1e-3, "time simulated after 1.3 ignition delays", "s", (1e-9, 10.0))
     flame_phi: list[float] = setting(
-        [], "equivalence ratios of 1D flames; empty: no flames", within=(0.1, 10.0)
+        [1.0],
+        "equivalence ratios of 1D flames; empty, or without transport data: no flames",
+        within=(0.1, 10.0),
     )
     flame_T: list[float] = setting([300.0], "unburnt temperatures of flames", "K", (200.0, 1500.0))
+    flame_cells: int = setting(
+        60, "cells of a flame, over eight of its thicknesses", within=(40, 1000)
+    )
 
     def __post_init__(self):
         check(self, "validation")

@@ -4,11 +4,12 @@ Takes a `Run`; gives an `Artefact`. The settings that an artefact depends on sta
 else. Whether a file that is there may be used is asked of its `Artefact`.
 """
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from combred import data
 from combred.chemistry.reactor import REFERENCE
+from combred.config.settings import Settings
 from combred.experiments.judges import AcceptanceCriteria
 from combred.experiments.stirred import experiment as stirred_reactors
 from combred.files.records import digest
@@ -86,11 +87,19 @@ def _sensitive(run: Run) -> dict:
     return {"sensitive": inputs} if inputs else {}
 
 
+def acceptance(s: Settings) -> AcceptanceCriteria:
+    """The acceptance criteria; of one flame_phi, which is no range, their flames have that of
+    phi."""
+    v = s.validation
+    one = len(set(v.flame_phi)) == 1
+    return AcceptanceCriteria.of(s.reduction, replace(v, flame_phi=[]) if one else v)
+
+
 def criteria(run: Run) -> dict:
     """What the references of the acceptance criteria depend on."""
     s = run.settings
     with of_settings("reduction.criteria, validation.T0, .p, .phi, .flame_T, .flame_phi"):
-        cases = AcceptanceCriteria.of(s.reduction, s.validation).cases()
+        cases = acceptance(s).cases()
     given = {"cases": cases, "burnt_time": s.validation.burnt_time}
     return given | BY_CVODE | BY_SOLVER | _reactors(run)
 
@@ -106,7 +115,7 @@ def flames(run: Run) -> Artefact:
     """flames.h5: the flames of every stage and of the solver; inputs {} where none are asked
     for."""
     v = run.settings.validation
-    cases = {"flame_phi": v.flame_phi, "flame_T": v.flame_T, "p": v.p}
+    cases = {"flame_phi": v.flame_phi, "flame_T": v.flame_T, "p": v.p, "cells": v.flame_cells}
     inputs = {"validation": cases, **BY_SOLVER, **_reactors(run)} if v.flame_phi else {}
     return Artefact(run.path("flames.h5"), inputs)
 

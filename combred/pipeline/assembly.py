@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from combred.experiments import judges
-from combred.experiments.judges import AcceptanceCriteria, References
+from combred.experiments.judges import References
 from combred.experiments.storage import Answers
 from combred.files.records import ANOTHER_RUN, read_record, require_same
 from combred.judging import exceeded
@@ -85,7 +85,7 @@ def judge_of(run: Run, folder: Path) -> Callable[[Surrogate], dict[str, float]]:
     criteria, by kind. The references are computed when they are first asked for, and are kept in
     `folder`."""
     s, inputs = run.settings, artefacts.criteria(run)
-    criteria = AcceptanceCriteria.of(s.reduction, s.validation)
+    criteria = artefacts.acceptance(s)
 
     @functools.cache
     def references() -> list[References]:

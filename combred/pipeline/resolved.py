@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from combred.chemistry.fuel import Mixture, resolve_fuel
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.transport import has_transport
 from combred.config.settings import Settings
 from combred.experiments.ignition.rollout import coldest_ignition
 from combred.judging import temperatures
@@ -46,13 +47,15 @@ def resolved(settings: Settings, mechanism: Mechanism) -> Settings:
     of the states and of the validation, where they are empty. Raises ValueError where fuel and
     oxidizer cannot be mixed or do not ignite, or where the fuel is not plain."""
     sampling, validation = settings.sampling, settings.validation
+    if not has_transport(mechanism):
+        validation = replace(validation, flame_phi=[])
     with of_settings("sampling.fuel, sampling.oxidizer"):
         fuel = resolve_fuel(mechanism, sampling.fuel)
         oxidizer = mechanism.spelled(sampling.oxidizer)
         mechanism.mixture(fuel, oxidizer, 1.0)
         sampling = replace(sampling, fuel=fuel, oxidizer=oxidizer)
         if sampling.T0 and validation.T0:
-            return replace(settings, sampling=sampling)
+            return replace(settings, sampling=sampling, validation=validation)
         given = mechanism, Solver(mechanism), fuel, oxidizer
         if not sampling.T0:
             sampling = replace(sampling, T0=[coldest_ignition(*given) - MARGIN, HOTTEST])

@@ -166,7 +166,7 @@ def test_every_number_has_a_range_that_holds_its_default_and_stands_in_its_help(
 
 
 def test_every_key_has_help_and_the_default_settings_make_sense():
-    assert all(item.metadata["help"] for item in keys().values()) and len(keys()) <= 47
+    assert all(item.metadata["help"] for item in keys().values()) and len(keys()) <= 48
     assert Settings().reduction == ReductionSettings()
 
 

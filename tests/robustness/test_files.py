@@ -19,7 +19,7 @@ from damages import Damage, damages
 from small_run import NAME, OTHER, SMALL, STOPS, ask, differing, results, unfinished, without
 
 DRAWN, REMEDIES = 30, 3
-UNREAD = ("report.html", "lock")
+UNREAD = ("report.html", "lock", "run.log", "finished.json")
 
 
 @contextlib.contextmanager

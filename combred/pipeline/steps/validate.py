@@ -7,6 +7,7 @@ validation.json, and hands on the numbers.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from combred.chemistry.agreement import require_small
@@ -14,6 +15,7 @@ from combred.chemistry.stepper import Advance
 from combred.experiments.experiment import Experiment
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.premixed.experiment import PremixedFlames
+from combred.experiments.premixed.flame import FlameMarch
 from combred.experiments.stirred.experiment import StirredReactors, cases
 from combred.experiments.storage import Answers
 from combred.files.records import digest, read_record, write_record
@@ -86,9 +88,10 @@ def answers(run: Run, solvers: dict[str, str]) -> dict[str, Answers]:
     """The experiments that are asked for, by the key of their errors, and what is known of their
     answers; solvers: what tells one from another, by name."""
     given = run.mechanism, run.mixture, run.settings.validation
+    flames, march = PremixedFlames.of(*given), FlameMarch(cells=given[2].flame_cells)
     files: dict[str, tuple[Experiment, Artefact]] = {
         "ignition": (Ignitions.of(*given), artefacts.ignitions(run)),
-        "flame": (PremixedFlames.of(*given), artefacts.flames(run)),
+        "flame": (replace(flames, march=march), artefacts.flames(run)),
         "stirred": (StirredReactors(*given[:2], cases(given[2].p)), artefacts.stirred(run)),
     }
     return {

@@ -22,7 +22,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import combred
-from combred.files.records import cache_folder
 from combred.processes.interrupts import stop_at_once
 
 
@@ -280,6 +279,7 @@ def models(given: argparse.Namespace) -> int:
 def cache(given: argparse.Namespace) -> int:
     """Tell the size of the cache, or clear it."""
     from combred.files.cache import clear, entries
+    from combred.files.records import cache_folder
 
     folder, size = cache_folder(), sum(entries().values())
     removed = f", of them {clear() / 1e6:.0f} MB removed" if given.clear else ""

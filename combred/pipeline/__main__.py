@@ -4,7 +4,6 @@ import sys
 
 import combred
 from combred.names import PackageMissing, needing_train
-from combred.pipeline.finished import finished, results
 from combred.processes.interrupts import stop_at_once
 
 
@@ -13,6 +12,8 @@ def run(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         print(combred.__version__)
         return 0
+    from combred.pipeline.finished import finished, results  # numpy takes a moment
+
     if there := finished(arguments):
         folder, status = there
         print(f"{folder} is finished, and nothing has changed: only=report or run=NAME does more")

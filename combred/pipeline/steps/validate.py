@@ -10,8 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from rich.markup import escape
+
 from combred.chemistry.agreement import require_small
 from combred.chemistry.stepper import Advance
+from combred.config.validation import ValidationSettings
 from combred.experiments.experiment import Experiment
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.premixed.experiment import PremixedFlames
@@ -33,6 +36,7 @@ from combred.surrogates.model.surrogate import Surrogate
 
 TIMED = 4096  # states that times are measured on
 SOLVER = "solver"  # its name in validation.json, and of its group in the other files
+USUAL_FLAMES = ValidationSettings().flame_phi  # a run goes on without them where they fail
 # By the key of the errors of an experiment: the key of its inputs.
 FIELDS = {"ignition": "inputs", "flame": "flame_inputs", "stirred": "stirred_inputs"}
 SETTINGS: dict[type[Experiment], str] = {
@@ -60,8 +64,16 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
         SOLVER: partial(Solver, run.mechanism, Surrogate.TOLERANCE)
     }
     solvers |= {f"stage{i}": partial(fastest, one) for i, one in enumerate(surrogates)}
-    for one in every.values():
-        refer(run, one)
+    for key, one in list(every.items()):
+        try:
+            refer(run, one)
+        except ValueError as error:
+            if key != "flame" or run.settings.validation.flame_phi != USUAL_FLAMES:
+                raise
+            console.print(f"  [bold yellow]no flame is validated:[/] {escape(str(error))}")
+            inputs[FIELDS[key]] = {}
+            del every[key]
+            continue
         one.ask(solvers, progress)
     results = {name: errors(every, name) for name in solvers}
     for i, surrogate in enumerate(surrogates):

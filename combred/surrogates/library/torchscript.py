@@ -56,7 +56,7 @@ def export(
     files[MAIN] = (OWN / MAIN).read_text()
     files["identity.hpp"] = write_identity(mechanism, identity_of(surrogate, card))
     words = ["g++", *options("$torch", "."), "-o", LIBRARY]
-    command = " ".join(words).replace("$ORIGIN", "'$ORIGIN'")
+    command = " ".join(words)
     head = HEAD.format(title=comment(title or "unnamed"), facts=facts(card), command=command)
     source = folder / "surrogate.cpp"
     write_bytes(source, (head + join(files, MAIN)).encode())
@@ -75,10 +75,9 @@ def export(
 
 
 def options(torch: str, folder: str) -> list[str]:
-    """The options of the C++ compiler. torch: the folder of torch; folder: of surrogate.cpp and
-    libsolver.so."""
+    """The options of the C++ compiler. torch: the folder of torch; folder: of surrogate.cpp."""
     return [
         *("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{torch}/include"),
         *(f"{folder}/surrogate.cpp", f"-L{torch}/lib", "-ltorch", "-ltorch_cpu", "-lc10"),
-        *(f"-L{folder}", "-l:libsolver.so", f"-Wl,-rpath,{torch}/lib:$ORIGIN", "-ldl"),
+        *(f"-Wl,-rpath,{torch}/lib,-Bsymbolic", "-ldl"),
     ]

@@ -20,7 +20,7 @@ from combred.pipeline.steps import validate
 ASKED = [
     "mechanism=h2o2.yaml", "sampling.fuel=H2:1", "stage=0", "workers=1", "validation.dt=4e-6",
     "validation.T0=[1800]", "validation.phi=[1]", "validation.burnt_time=5e-5",
-    "validation.p=[101325,2026500]",
+    "validation.p=[101325,2026500]", "validation.flame_phi=[]",
 ]  # fmt: skip
 ALONE = ["network.kinetics=false", "sampling.dt=[4e-6,4e-6]"]
 
@@ -85,6 +85,25 @@ def test_cvode_in_the_place_of_a_network_agrees_with_the_references_and_is_reuse
     again = validate.validate(run, None, [surrogate])
     assert surrogate.calls == calls and again["stages"] == numbers["stages"]
     assert "validation: reused" in capsys.readouterr().out
+
+
+def test_usual_flames_that_have_no_reference_are_left_out(tmp_path, h2o2, monkeypatch, capsys):
+    def fail(*_):
+        raise ValueError("the flame is not steady [1]")
+
+    monkeypatch.setattr(validate.PremixedFlames, "reference", fail)
+    for asked, kept in ([], True), (["validation.flame_phi=[0.9]"], False):
+        words = [word for word in ASKED if "flame_phi" not in word]
+        run = Run(resolve([*words, *asked]), h2o2, tmp_path)
+        run.weights(0).write_bytes(b"a network")
+        if not kept:
+            with pytest.raises(ValueError, match="not steady"):
+                validate.validate(run, None, [solver(run)])
+            return
+        numbers = validate.validate(run, None, [solver(run)])
+        assert "flame" not in numbers["stages"]["stage0"] and numbers["flame_inputs"] == {}
+        said = " ".join(capsys.readouterr().out.split())
+        assert "no flame is validated:" in said and "not steady [1]" in said
 
 
 def test_a_validation_killed_before_its_numbers_gives_those_of_the_solver(tmp_path, h2o2):

@@ -1,6 +1,6 @@
 // A network in TorchScript as a library of combred.h: LibTorch advances the states by surrogate.pt, and
-// libsolver.so those that the network is not trusted with. Both lie beside this library. What combred.h
-// declares and is not defined here is the solver's, which this library needs: loaders find it there.
+// libsolver.so those that the network is not trusted with. Both lie beside this library, and are loaded by
+// their paths: a process may have other libraries of these names.
 //
 // LibTorch takes one thread of the caller's, or as many as COMBRED_TORCH_THREADS says.
 #include <ATen/Parallel.h>
@@ -27,9 +27,6 @@ namespace {
 constexpr size_t BATCH = 1024, COLUMNS = 2 + identity::SPECIES;  // rows of a call of LibTorch; of a state
 constexpr double DT_ROUNDING = 1e-6;
 
-typedef int (*Advance)(size_t, double *, const double *, size_t, const combred_options *, combred_report *, void *,
-                       size_t);
-
 // LibTorch's threads during a call; those of before come back at the end.
 class Threads {
  public:
@@ -50,9 +47,19 @@ std::string beside(const char *name) {
   return path.substr(0, path.rfind('/') + 1) + name;
 }
 
+void *solver() {
+  static void *const one = dlopen(beside("libsolver.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  return one;
+}
+
+// A function of the solver, of the type of one that combred.h declares.
+template <class Function> Function *of_solver(Function *, const char *name) {
+  return reinterpret_cast<Function *>(solver() ? dlsym(solver(), name) : nullptr);
+}
+
 struct Model {
   torch::jit::Module network;
-  Advance solve;
+  decltype(&combred_advance) solve = of_solver(&combred_advance, "combred_advance");
 
   Model() : network(torch::jit::load(beside("surrogate.pt"), torch::kCPU)) {
     network.eval();
@@ -60,10 +67,7 @@ struct Model {
     for (const auto &name : network.attr("species").toListRef())
       if (k == identity::SPECIES || name.toStringRef() != identity::SPECIES_NAMES[k++])
         throw std::runtime_error(beside("surrogate.pt") + " has other species: export it again");
-    void *solver = dlopen(beside("libsolver.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-    void *found = solver ? dlsym(solver, "combred_advance") : nullptr;
-    if (!found) throw std::runtime_error(dlerror());
-    solve = reinterpret_cast<Advance>(found);
+    if (!solve) throw std::runtime_error(beside("libsolver.so") + " cannot be loaded: export it again");
   }
 
   // States (n, COLUMNS) after dt (n), in place, and their error ratios.
@@ -139,6 +143,32 @@ std::vector<size_t> propose(const Model &model, size_t n, double *states, const 
 extern "C" {
 
 int combred_interface(void) { return model() ? COMBRED_INTERFACE : 0; }
+
+// What the solver does alone.
+#define OF_SOLVER(type, name, parameters, arguments)          \
+  type name parameters {                                      \
+    static const auto function = of_solver(&name, #name);     \
+    return function ? function arguments : type(COMBRED_NULL); \
+  }
+OF_SOLVER(size_t, combred_workspace_size, (void), ())
+OF_SOLVER(int, combred_advance_with_sources,
+          (size_t n, double *states, const double *dt, size_t dt_stride, const double *sources,
+           const combred_options *options, combred_report *report, void *workspace, size_t size),
+          (n, states, dt, dt_stride, sources, options, report, workspace, size))
+OF_SOLVER(int, combred_time_to,
+          (size_t n, double *states, const double *dt, size_t dt_stride, const double *T, double *seconds,
+           const combred_options *options, combred_report *report, void *workspace, size_t size),
+          (n, states, dt, dt_stride, T, seconds, options, report, workspace, size))
+OF_SOLVER(int, combred_rates,
+          (size_t n, const double *states, double *net, double *destruction, void *workspace, size_t size),
+          (n, states, net, destruction, workspace, size))
+OF_SOLVER(int, combred_jacobian,
+          (const double *state, int reactor, double *jacobian, void *workspace, size_t size),
+          (state, reactor, jacobian, workspace, size))
+OF_SOLVER(int, combred_time_scale, (size_t n, const double *states, double *seconds, void *workspace, size_t size),
+          (n, states, seconds, workspace, size))
+OF_SOLVER(int, combred_enthalpy, (size_t n, const double *states, double *h), (n, states, h))
+OF_SOLVER(int, combred_temperature, (size_t n, double *states, const double *h), (n, states, h))
 
 int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride, const combred_options *options,
                     combred_report *report, void *workspace, size_t workspace_size) {

@@ -92,7 +92,7 @@ def test_usual_flames_that_have_no_reference_are_left_out(tmp_path, h2o2, monkey
         raise ValueError("the flame is not steady [1]")
 
     monkeypatch.setattr(validate.PremixedFlames, "reference", fail)
-    for asked, kept in ([], True), (["validation.flame_phi=[0.9]"], False):
+    for asked, kept in (([], True), (["validation.flame_phi=[0.9]"], False)):
         words = [word for word in ASKED if "flame_phi" not in word]
         run = Run(resolve([*words, *asked]), h2o2, tmp_path)
         run.weights(0).write_bytes(b"a network")

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from scipy.interpolate import CubicSpline
 
 from combred.report.blocks import Picture
 from combred.report.style import REFERENCE, WIDTH, literal, looks
@@ -43,7 +44,10 @@ def differences(curves: Mapping[str, dict], key: str = "T") -> dict[str, np.ndar
             own = np.array(curve[axis], float)
             found[name] = np.full(len(at), np.nan)
             if np.isfinite(own).all():
-                y = np.interp(at, own, values(curve, key), left=np.nan, right=np.nan)
+                if axis == "x":  # cells of another flame lie elsewhere, and a front has few
+                    y = CubicSpline(own, values(curve, key), extrapolate=False)(at)
+                else:
+                    y = np.interp(at, own, values(curve, key), left=np.nan, right=np.nan)
                 found[name] = y - known
     return found
 

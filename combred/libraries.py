@@ -72,12 +72,15 @@ def export_surrogate(
     rejected = card["accuracy"].get("rejected", "")
     path = Path(folder) / ("rejected.pt" if rejected else "surrogate.pt")
     path.parent.mkdir(parents=True, exist_ok=True)
-    export_torchscript(path, surrogate, card, states_in_range(surrogate))
-    written = [path, path.with_suffix(".json")]
+    written: list[Path] = []
     if rejected:
         log.warning("No library is written, the network is rejected: %s", rejected)
-        return written
-    return list(dict.fromkeys([*written, *export(surrogate, folder, card, title)]))
+    else:
+        written = export(surrogate, folder, card, title)
+    if path not in written:  # a library that calls LibTorch has written it
+        export_torchscript(path, surrogate, card, states_in_range(surrogate))
+        written = [path, path.with_suffix(".json"), *written]
+    return written
 
 
 def export_case(what: "Exported", case: Path | str, version: str = "") -> tuple[list[Path], str]:

@@ -1,6 +1,7 @@
 """A setting as a field of a dataclass: its unit, its help, its range, and what is refused."""
 
 import math
+import sys
 from dataclasses import field, fields
 from typing import Any
 
@@ -54,10 +55,13 @@ def one_line(error: Exception) -> str:
 
 
 def written(value: Any) -> str:
-    """A value as it is written after `key=`, as in [1e-08,1e-05]."""
+    """A value as it is written after `key=`, as in [1e-08,1e-05] or true."""
     if isinstance(value, list):
-        return f"[{','.join(written(item) for item in value)}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        return f"[{','.join(map(written, value))}]"
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return short if float(short) == value else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def require(condition: bool, message: str) -> None:
@@ -66,9 +70,14 @@ def require(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
-def is_positive(text: str, most: float = math.inf) -> bool:
-    """Whether a text is a positive finite number, at most `most`."""
+def number(text: str) -> float:
+    """The number in a text, not a number where there is none."""
     try:
-        return 0.0 < float(text) <= most and math.isfinite(float(text))
+        return float(text)
     except ValueError:
-        return False
+        return math.nan
+
+
+def is_positive(text: str, most: float = sys.float_info.max) -> bool:
+    """Whether a text is a positive number, at most `most`."""
+    return 0.0 < number(text) <= most

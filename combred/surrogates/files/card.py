@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.config.command import resolve
-from combred.config.fields import written
+from combred.config.values import written
 from combred.files.records import read_json
 
 if TYPE_CHECKING:

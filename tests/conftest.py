@@ -214,9 +214,10 @@ def solver_of(made_once) -> Callable[..., Solver]:
 
 @pytest.fixture(scope="session")
 def quick_factors(h2o2, solver_of, made_once):
-    """The solver of hydrogen whose library with factors is compiled once."""
+    """The solver of hydrogen whose library with factors is compiled once, in pieces as for a user:
+    all of them have the same factors."""
     with made_once("skeletal"), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(multipliers, "build", compile_quickly(patch, "-O1"))
+        patch.setattr(multipliers, "build", compile_quickly(patch, "-O1", in_one=False))
         solver = solver_of(h2o2)
         solver.with_multipliers(np.ones(h2o2.solution(transport=False).n_reactions))
     return solver

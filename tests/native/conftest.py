@@ -83,10 +83,10 @@ def card(correcting, mechanism) -> dict:
 @pytest.fixture(scope="session")
 def exported(correcting, card, made_once) -> Path:
     """The folder of an exported surrogate, whose library is for every CPU: the code of a level in
-    one piece, at -O1 for half of the time (-O3: `compiled`)."""
+    one piece, not optimised for half of the time (-O3: `compiled`)."""
 
     def quick(compiler: list[str]) -> list[str]:
-        return [word.replace("-O3", "-O1") for word in compile_command(compiler)]
+        return [word.replace("-O3", "-O0") for word in compile_command(compiler)]
 
     with made_once("exported") as folder:
         if not (folder / LIBRARY).is_file():

@@ -90,6 +90,7 @@ def test_odd_states_and_too_few_steps_on_threads(on_threads, compiled, burning):
     assert few[4:].any() and np.array_equal(found[0][few], states[few], equal_nan=True)
 
 
+@pytest.mark.slow
 def test_it_compiles_for_a_device(of_kinds, monkeypatch, tmp_path):
     try:
         cuda_core()

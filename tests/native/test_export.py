@@ -238,9 +238,3 @@ def test_a_stage_of_a_run_is_exported_by_its_path(tmp_path, drm19, monkeypatch):
     text = (tmp_path / "surrogate.cpp").read_text()
     assert "without a card" in text and drm19.sha256 in text
     assert content_digest(combred.load("drm19-11k"), drm19) in text
-
-
-def test_a_name_that_is_none_is_told(tmp_path):
-    with pytest.raises(FileNotFoundError, match="did you mean drm19-11k"):
-        export("drm19-12k", tmp_path)
-    assert not list(tmp_path.iterdir())

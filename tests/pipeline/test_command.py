@@ -7,10 +7,8 @@ import shutil
 import h5py
 import numpy as np
 import pytest
-import torch
 from tiny import TINY
 
-from combred.chemistry.mechanism import load_mechanism
 from combred.config.command import keys, resolve
 from combred.experiments.premixed import flame
 from combred.experiments.premixed.experiment import PremixedFlames
@@ -40,17 +38,6 @@ def test_a_run_leaves_every_artefact_and_no_scraps(finished):
         "report.html",
         "figures",
     }
-
-
-def test_the_exported_file_stands_alone(finished):
-    module, card = load_torchscript(finished / "runs/tiny/surrogate.pt")
-    mechanism = load_mechanism("drm19.yaml")
-    Y = mechanism.mixture("CH4:1", "O2:1, N2:3.76", 1.0)
-    state = torch.tensor([[1500.0, 101325.0, *Y]], dtype=torch.float64)
-    dt = torch.tensor(card["dt"][:1], dtype=torch.float64)
-    assert module(state, dt).shape == (1, 23) and module.source(state, dt).shape == (1, 21)
-    assert card["species"] == list(mechanism.species_names) and card["accuracy"]["delay_error"]
-    assert card == json.loads((finished / "runs/tiny/surrogate.json").read_text())
 
 
 def test_a_second_run_reuses_everything(copy, call):

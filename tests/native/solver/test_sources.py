@@ -3,9 +3,8 @@
 The truth integrates T and Y with the right-hand side written out below, in every kind of reactor.
 """
 
-import pickle
-
 import itertools
+import pickle
 
 import cantera as ct
 import numpy as np

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from killed import Killed
 from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
@@ -91,10 +92,6 @@ def test_a_second_run_reuses_everything(copy, call):
     status, output = call(copy, SEARCH, CRITERIA, "only=reduce")
     assert status == 0 and "stage 1" in output and "reused" in output and "attempt" not in output
     assert before == {p: p.stat().st_mtime_ns for p in before}
-
-
-class Killed(BaseException):
-    """Nothing in the command handles it."""
 
 
 def test_killed_in_two_attempts_it_resumes_to_the_same_result(finished, trained, call, monkeypatch):

@@ -10,6 +10,7 @@ from benchmarks.solvers import build as building
 from benchmarks.solvers.library import CVODE, METHODS, Implicit
 from combred.chemistry import reactor
 
+pytestmark = pytest.mark.slow
 needs_rates = pytest.mark.skipif(
     not importlib.util.find_spec("pyrometheus"), reason=f"no rates: {building.PYROMETHEUS}"
 )

@@ -95,6 +95,7 @@ def tiny(stripes, monkeypatch, tmp_path):
 ONCE = FitSettings(1, lr=0.05, batch=32)
 
 
+@pytest.mark.slow
 def test_complexity_runs_and_keeps_its_rows(tiny, monkeypatch, capsys):
     # At this rate of theta all units and blocks go, at the second price.
     how = complexity.Recipe(FitSettings(3, lr=0.05, batch=16), 0.2, settle=2)
@@ -114,6 +115,7 @@ def test_complexity_runs_and_keeps_its_rows(tiny, monkeypatch, capsys):
         complexity.main()
 
 
+@pytest.mark.slow
 def test_condensation_runs(tiny, monkeypatch):
     low = dict.fromkeys(("main_max", "layer_max"), 0.02)
     low |= dict.fromkeys(("main_min", "layer_min", "last_criterion"), 0.01)
@@ -127,6 +129,7 @@ def test_condensation_runs(tiny, monkeypatch):
     assert last["epochs"] <= 3 and rows[0]["paper: parameters"] == 2_236_682
 
 
+@pytest.mark.slow
 def test_neuron_merging_runs(tiny, monkeypatch):
     monkeypatch.setattr(neuron_merging, "DIGITS", dict.fromkeys(neuron_merging.DIGITS, ONCE))
     monkeypatch.setattr(neuron_merging, "TABLE_1", {0.5: neuron_merging.TABLE_1[0.5]})
@@ -144,6 +147,7 @@ def test_neuron_merging_runs(tiny, monkeypatch):
     assert [row["removed"] for row in vgg] == pytest.approx([63.7] * 3, abs=0.5)
 
 
+@pytest.mark.slow
 def test_channel_similarity_runs(tiny, monkeypatch):
     for name in ("DIGITS_TRAINING", "DIGITS_RETRAINING"):
         monkeypatch.setattr(channel_similarity, name, ONCE)

@@ -120,6 +120,7 @@ def require_card_of(surrogate: "Surrogate", card: dict) -> None:
         raise ValueError(f"a card is a table of keys (combred.models() has some), not {card!r}")
     network = {"widths": surrogate.network.widths, "kinetics": surrogate.kinetics}
     own: dict[str, object] = {"species": surrogate.species, "network": network}
+    own |= {"range": training_range(surrogate), "mechanism_sha256": surrogate.mechanism.sha256}
     own |= {"dt": list(surrogate.dt_range), "tolerance": surrogate.TOLERANCE}
     for key, value in own.items():
         told = card.get(key, value)

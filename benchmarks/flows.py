@@ -41,7 +41,7 @@ FACES = {
     "left": "(0 4 7 3)", "right": "(1 2 6 5)", "bottom": "(0 1 5 4)", "top": "(3 7 6 2)",
     "back": "(0 3 2 1)", "front": "(4 5 6 7)",
 }  # fmt: skip
-PAIRS = {"left": "right", "bottom": "top", "back": "front"}
+PAIRS = {"left": "right", "bottom": "top"}
 UPWIND = ("div(phi,Yi_h) Gauss limitedLinear 1", "div(phi,Yi_h) Gauss upwind")
 PRESSURE = ("tolerance 1e-9; relTol 0;", "tolerance 1e-8; relTol 0;")
 Fields = tuple[np.ndarray, np.ndarray, np.ndarray]  # T (n,) [K], U (n, 3) [m/s], Y (n, n_species)
@@ -49,11 +49,11 @@ Fields = tuple[np.ndarray, np.ndarray, np.ndarray]  # T (n,) [K], U (n, 3) [m/s]
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow in a periodic square or cube at 1 atm, in steps of `DT`.
+    """A flow in a periodic square at 1 atm, in steps of `DT`.
 
-    name: of its folders; side [m]; cells: of a side; dimensions: 2 or 3; steps; written: steps
-    between two fields; fields: gives T, U and Y at the beginning, x fastest, then y; judged: how
-    many of the last fields are compared.
+    name: of its folders; side [m]; cells: of a side; steps; written: steps between two fields;
+    fields: gives T, U and Y at the beginning, x fastest; judged: how many of the last fields are
+    compared.
     """
 
     name: str
@@ -64,13 +64,7 @@ class Flow:
     fields: Callable[[], Fields]
     mechanism: str = MECHANISM
     species: tuple[str, ...] = ("CO", "OH", "H", "CH2O")
-    dimensions: int = 2
     judged: int = 1
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of a field, x last."""
-        return (self.cells,) * self.dimensions
 
     @property
     def times(self) -> list[str]:
@@ -78,8 +72,8 @@ class Flow:
         return [f"{i * DT:g}" for i in range(self.written, self.steps + 1, self.written)]
 
     def read(self, folder: Path, time: str, name: str) -> np.ndarray:
-        """A scalar field (`shape`) of a case."""
-        return internal(folder, time, name, self.cells**self.dimensions).reshape(self.shape)
+        """A scalar field (cells, cells), x last, of a case."""
+        return internal(folder, time, name, self.cells**2).reshape(self.cells, self.cells)
 
 
 def measured(flows: Iterable[Flow], ways: Iterable[str]) -> list[str]:
@@ -97,10 +91,8 @@ def home_of(folder: Path, made: dict[str, dict]) -> Path:
 
 
 def make_box(flow: Flow, folder: Path, names: list[str]) -> None:
-    """Write mesh and fields of the beginning; in two dimensions `back` and `front` are empty."""
-    n, layers = flow.cells, flow.cells if flow.dimensions == 3 else 1
-    cyclic = PAIRS if flow.dimensions == 3 else {k: v for k, v in PAIRS.items() if k != "back"}
-    neighbours = cyclic | {other: one for one, other in cyclic.items()}
+    """Write mesh and fields of the beginning; `back` and `front` are empty."""
+    n, neighbours = flow.cells, PAIRS | {other: one for one, other in PAIRS.items()}
     kinds = {
         patch: f"type cyclic; neighbourPatch {neighbours[patch]};" if patch in neighbours
         else "type empty;" for patch in FACES
@@ -110,7 +102,7 @@ def make_box(flow: Flow, folder: Path, names: list[str]) -> None:
         folder,
         "system/blockMeshDict",
         f"scale {flow.side:.12g}; vertices ( {CORNERS} );\nblocks ( hex (0 1 2 3 4 5 6 7) "
-        f"({n} {n} {layers}) simpleGrading (1 1 1) );\nboundary ( {patches} );\n",
+        f"({n} {n} 1) simpleGrading (1 1 1) );\nboundary ( {patches} );\n",
     )
     T, U, Y = flow.fields()
     outside = {patch: kind.split(";")[0] + ";" for patch, kind in kinds.items()}
@@ -173,7 +165,7 @@ def start(folder: Path, log: Path, ranks: int = 1) -> None:
 def beside_seulex(flow: Flow, home: Path, library: Path) -> dict[str, float]:
     """Some steps from the reference's first field with OpenFOAM's own chemistry and with the
     reference: times a cell and step [us] of seulex and of the flow without its chemistry."""
-    time, cells, took = flow.times[0], flow.cells**flow.dimensions, {}
+    time, cells, took = flow.times[0], flow.cells**2, {}
     for way in (REFERENCE, "ode"):
         folder = folder_of(home, flow.name, "from", time, way)
         log = folder / "log.reactingFoam"
@@ -210,7 +202,7 @@ def shift(T: np.ndarray, exact: np.ndarray, spacing: float) -> np.ndarray:
 
 def difference(flow: Flow, folder: Path, reference: Path, time: str) -> dict:
     """Differences from the reference at a time: T [K] (`T_max`, `T_rms`), the shift of the front
-    [m] (`front_mean`, `front_rms`), and relative ones of the hottest T, the area (volume) above
+    [m] (`front_mean`, `front_rms`), and relative ones of the hottest T, the area above
     1500 K and the heat release; of each species the largest difference as a share of the peak, and
     those of its peak and of its sum (mass fractions over the cells)."""
     T, exact = (flow.read(one, time, "T") for one in (folder, reference))

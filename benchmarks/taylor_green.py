@@ -4,11 +4,10 @@
 
 Set-up of Abdelsamie, Lartigue, Frouzakis & Thevenin (2021), Comput. Fluids 223, 104935: a periodic
 box of 2 pi mm, vortices of 4 m/s and 1 mm, and a strip of fuel between two layers of oxidizer, at
-chemical equilibrium at the beginning. `hydrogen` and `hydrogen-3d` have Boivin's mechanism
+chemical equilibrium at the beginning; 256 x 256 cells. `hydrogen` has Boivin's mechanism
 (benchmarks/data/boivin.yaml) and fuel at 300 K; `methane` has DRM19 and fuel at 500 K, as a case of
-DeepFlame, which has the 512 x 512 cells of `methane-512`. To .5 ms (two turns of a vortex;
-`hydrogen-3d`: .25 ms) in steps of 1e-6 s. LIBRARY, WAY: as for benchmarks.openfoam; FOLDER: as for
-benchmarks.flows.
+DeepFlame. To .5 ms (two turns of a vortex) in steps of 1e-6 s. LIBRARY, WAY: as for
+benchmarks.openfoam; FOLDER: as for benchmarks.flows.
 
 At .25 and .5 ms: differences from the solver at 1e-6 of T, front, hottest T, heat release, and of
 OH and HO2, their peaks and sums. Writes benchmarks/results/taylor_green.json and
@@ -45,22 +44,20 @@ SIDE, RADIUS = 2.0 * np.pi * L0, 0.25 * np.pi * L0  # of the box, of the strip [
 OXIDIZER = {"O2": 0.233, "N2": 0.767}
 FUELS = {"CH4": ({"CH4": 0.30, "N2": 0.70}, 500.0), "H2": ({"H2": 0.0556, "N2": 0.9444}, 300.0)}
 STEPS, WRITTEN = 500, 250
-CELLS = {"methane": 256, "methane-512": 512, "hydrogen": 256, "hydrogen-3d": 64}
-DRAWN = "methane-512", "hydrogen"
+CELLS = 256
+NAMES = {"methane": (MECHANISM, "CH4"), "hydrogen": (BOIVIN, "H2")}
 
 
-def axes(cells: int, dimensions: int) -> list[np.ndarray]:
-    """x, y and z [m] of the cells, x last; those beyond `dimensions` are 0."""
-    at = (np.arange(cells) + 0.5) * SIDE / cells
-    grid = np.meshgrid(*[at] * dimensions, indexing="ij")[::-1]
-    return [*grid, *[np.zeros_like(grid[0])] * (3 - dimensions)]
+def centres() -> tuple[np.ndarray, np.ndarray]:
+    """x and y [m] of the cells (CELLS^2,), x fastest."""
+    at = (np.arange(CELLS) + 0.5) * SIDE / CELLS
+    return np.tile(at, CELLS), np.repeat(at, CELLS)
 
 
-def vortices(cells: int, dimensions: int) -> np.ndarray:
-    """Velocity (cells^dimensions, 3) [m/s]: u = U0 sin(x/L) cos(y/L) cos(z/L), v = -U0 cos(x/L)
-    sin(y/L) cos(z/L); w is 0."""
-    x, y, z = (one.ravel() / L0 for one in axes(cells, dimensions))
-    u, v = np.sin(x) * np.cos(y) * np.cos(z), -np.cos(x) * np.sin(y) * np.cos(z)
+def vortices() -> np.ndarray:
+    """Velocity (CELLS^2, 3) [m/s]: u = U0 sin(x/L) cos(y/L), v = -U0 cos(x/L) sin(y/L)."""
+    x, y = (one / L0 for one in centres())
+    u, v = np.sin(x) * np.cos(y), -np.cos(x) * np.sin(y)
     return U0 * np.stack([u, v, np.zeros_like(u)], axis=1)
 
 
@@ -81,24 +78,21 @@ def equilibria(mechanism: str, fuel: str, count: int = 4001) -> tuple[np.ndarray
     return psi, T, np.stack(Y, axis=1)
 
 
-def beginning(mechanism: str, fuel: str, cells: int, dimensions: int) -> Fields:
+def beginning(mechanism: str, fuel: str) -> Fields:
     """T, U and Y of the cells: psi = (1 + tanh(3 (|x - pi L| - R) / R)) / 2."""
     psi, T, Y = equilibria(mechanism, fuel)
-    x = axes(cells, dimensions)[0].ravel()
+    x, _ = centres()
     share = 0.5 * (1.0 + np.tanh(3.0 * (abs(x - SIDE / 2) - RADIUS) / RADIUS))
     Y = np.stack([np.interp(share, psi, column) for column in Y.T], axis=1)
-    return np.interp(share, psi, T), vortices(cells, dimensions), Y
+    return np.interp(share, psi, T), vortices(), Y
 
 
 def flow_of(name: str) -> Flow:
-    """A flow by its name in CELLS."""
-    n, dimensions = CELLS[name], 3 if name.endswith("3d") else 2
-    steps = STEPS if dimensions == 2 else WRITTEN
-    mechanism, fuel = (MECHANISM, "CH4") if name.startswith("methane") else (BOIVIN, "H2")
+    """A flow by its name in NAMES."""
+    mechanism, fuel = NAMES[name]
     return Flow(
-        f"{name.removesuffix(f'-{n}')}-{n}", SIDE, n, steps, WRITTEN,
-        lambda: beginning(mechanism, fuel, n, dimensions),
-        mechanism, ("OH", "HO2"), dimensions, judged=2,
+        name, SIDE, CELLS, STEPS, WRITTEN, lambda: beginning(mechanism, fuel),
+        mechanism, ("OH", "HO2"), judged=2,
     )  # fmt: skip
 
 
@@ -116,8 +110,7 @@ def draw(home: Path, chosen: dict[str, Flow], path: Path) -> None:
         limit = float(f"{abs(off).max():.1g}")
         ms = {time: f"{1e3 * float(time):g} ms" for time in flow.times}
         images = [
-            (T[time], f"{name.partition('-')[0]}, T at {ms[time]} [K]", {"cmap": "inferno"})
-            for time in flow.times
+            (T[time], f"{name}, T at {ms[time]} [K]", {"cmap": "inferno"}) for time in flow.times
         ]
         images.append((flow.read(folder, end, "OH"), f"OH, mass fraction, {ms[end]}", {}))
         sides = {"vmin": -limit, "vmax": limit, "cmap": "RdBu_r"}
@@ -134,19 +127,19 @@ def draw(home: Path, chosen: dict[str, Flow], path: Path) -> None:
 
 
 def main() -> None:
-    given = arguments("taylor_green", __doc__, WAYS, flows=CELLS)
+    given = arguments("taylor_green", __doc__, WAYS, flows=NAMES)
     chosen = {name: flow_of(name) for name in given.flows}
     made = stamp(__file__, *measured(chosen.values(), given.ways))
     found, home = kept(RESULTS, ("flows",)), home_of(given.folder, made)
     for name, flow in chosen.items():
         names = list(combred.load_mechanism(flow.mechanism).species_names)
-        ways = [way for way in given.ways if "methane" in name or not way.startswith("drm19")]
+        ways = [way for way in given.ways if name == "methane" or not way.startswith("drm19")]
         one = compare(flow, home, given.library, ways, names)
         found["flows"][name] = one | beside_seulex(flow, home, given.library) | made
-    found["flows"] = {name: found["flows"][name] for name in CELLS if name in found["flows"]}
+    found["flows"] = {name: found["flows"][name] for name in NAMES if name in found["flows"]}
     write_json(RESULTS, strict(found))
-    if set(DRAWN) <= set(chosen):
-        draw(home, {name: chosen[name] for name in DRAWN}, FIGURE)
+    if set(NAMES) <= set(chosen):
+        draw(home, chosen, FIGURE)
     print(json.dumps(strict(found)))
 
 

@@ -49,6 +49,10 @@ def reactor(
     Raises ValueError for other shapes, for times that do not rise, for a profile that the solver
     cannot take or that is not positive, and as `solver.integrate`.
     """
+    if solver.enthalpy:
+        raise ValueError(
+            "a closed reactor keeps its internal energy: take a solver without enthalpy"
+        )
     now, mechanism = states_in(solver, T, p, Y), mechanism_of(solver)
     times, n = rising("t", t), len(now[0])
     if (pressure if solver.volume else volume) is not None:

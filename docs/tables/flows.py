@@ -58,8 +58,6 @@ def taylor_green_table() -> str:
     peaks of OH and HO2 at .25 and .5 ms, of taylor_green.json."""
     rows = []
     for name, flow in read("taylor_green.json", "flows").items():
-        n = flow["cells"]
-        size = f"{n} x {n}{f' x {n}' * name.endswith('3d')}"
         for way, row in flow["ways"].items():
             if "times" not in row:
                 continue
@@ -71,8 +69,8 @@ def taylor_green_table() -> str:
             T, front = (max(one[key] for one in at) for key in ("T_rms", "front_rms"))
             fields = f"{digits(T, 1)} K, {digits(1e6 * front, 1)} um"
             shares = (f"{digits(100 * share, 1)} %" for share in (bulk, radicals))
-            rows.append((f"{name.partition('-')[0]}, {size}: {_named(way)}", fields, *shares))
-    heads = ["fuel, cells: chemistry", "T, front, rms", "T max, heat release"]
+            rows.append((f"{name}: {_named(way)}", fields, *shares))
+    heads = ["fuel: chemistry", "T, front, rms", "T max, heat release"]
     told = source("taylor_green.json", "taylor_green")
     return table([*heads, "OH, HO2: peaks, sums"], rows) + told
 

@@ -1,4 +1,4 @@
-"""Temperature beside the reference, and the differences from it: the first picture of a page.
+"""Temperature beside the reference, and the differences from it: pictures of all pages.
 
 Takes curves of plain numbers; gives a `Picture`. `differences` brings curves to one axis; figures
 compute nothing.
@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 from scipy.interpolate import CubicSpline
 
 from combred.report.blocks import Picture
@@ -23,13 +24,13 @@ AXES = {"t": "t [ms]", "x": "x [mm]"}
 @dataclass(frozen=True)
 class History:
     """T [K] of a case over t [s] or x [m] (`axis`, `at`) by name, "reference" first, and the
-    `differences` of the others from it at the same place."""
+    `differences` of the others from it at the same place, of T and of mass fractions by species."""
 
     title: str
     axis: str
-    at: Sequence[float]
-    T: Mapping[str, Sequence[float]]
-    differences: Mapping[str, Sequence[float]]
+    at: np.ndarray
+    T: Mapping[str, np.ndarray]
+    differences: Mapping[str, Mapping[str, np.ndarray]]
 
 
 def differences(curves: Mapping[str, dict], key: str = "T") -> dict[str, np.ndarray]:
@@ -61,16 +62,16 @@ def history(title: str, curves: Mapping[str, dict], end: float = np.inf) -> Hist
     """The history of a case, up to `end` [s or m]; curves: by name, as `differences` takes them."""
     reference = curves["reference"]
     axis = "t" if "t" in reference else "x"
-    at, off = np.array(reference[axis], float), differences(curves)
+    at = np.array(reference[axis], float)
     shown = np.flatnonzero(at <= end)
     shown = shown[np.unique(np.linspace(0, len(shown) - 1, MOST).astype(int))]
-    T = values(reference, "T")
+    off = {
+        key: {name: d[shown] for name, d in differences(curves, key).items()}
+        for key in ("T", *reference.get("Y", ()))
+    }
+    T = values(reference, "T")[shown]
     return History(
-        title,
-        axis,
-        at[shown].tolist(),
-        {"reference": T[shown].tolist()} | {k: (T + d)[shown].tolist() for k, d in off.items()},
-        {name: d[shown].tolist() for name, d in off.items()},
+        title, axis, at[shown], {"reference": T} | {k: T + d for k, d in off["T"].items()}, off
     )
 
 
@@ -85,20 +86,29 @@ def history_picture(histories: Sequence[History], reference: str, source: str) -
     return Picture("temperature", draw, "T, and its difference from the reference", caption, source)
 
 
-def draw_histories(histories: Sequence[History]) -> Figure:
-    """T above, differences below; a column for each history."""
-    figure = Figure(figsize=(WIDTH, 4.4))
-    panels = figure.subplots(2, len(histories), sharex="col", squeeze=False, height_ratios=(3, 2))
-    styles = looks(list(histories[0].differences))
-    for (above, below), one in zip(panels.T, histories, strict=True):
-        at = 1e3 * np.array(one.at)
-        last = list(one.differences)[-1]
-        above.plot(at, one.T["reference"], **REFERENCE)
-        above.plot(at, one.T[last], **styles[last])
-        for name, off in one.differences.items():
-            below.plot(at, off, **styles[name])
-        above.set(title=literal(one.title), ylabel="T [K]")
-        below.set(xlabel=AXES[one.axis], ylabel="difference [K]")
+def draw_histories(histories: Sequence[History], T: str = "T") -> Figure:
+    """T above, differences of T and species below; a column for each history. T: what it is."""
+    rows = 1 + max(len(one.differences) for one in histories)
+    figure = Figure(figsize=(WIDTH, rows + 2.4))
+    ratios = [3, *[2] * (rows - 1)]
+    panels = figure.subplots(
+        rows, len(histories), sharex="col", squeeze=False, height_ratios=ratios
+    )
+    styles = looks(list(histories[0].differences["T"]))
+    for column, one in zip(panels.T, histories, strict=True):
+        at, last = 1e3 * one.at, list(styles)[-1]
+        column[0].plot(at, one.T["reference"], **REFERENCE)
+        column[0].plot(at, one.T[last], **styles[last])
+        column[0].set(title=literal(one.title), ylabel=f"{T} [K]")
+        for axes, (key, found) in zip(column[1:], one.differences.items(), strict=False):
+            for name, off in found.items():
+                axes.plot(at, off, **styles[name])
+            said = "T [K]" if key == "T" else f"Y({literal(key)})"
+            axes.set_ylabel(f"difference of\n{said}")
+        for axes in column:
+            axes.yaxis.set_major_locator(MaxNLocator(4))
+            axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=True)
+        column[-1].set_xlabel(AXES[one.axis])
     lines = {"reference": REFERENCE, **styles}
     handles = [Line2D([], [], **look) for look in lines.values()]
     figure.legend(handles, list(lines), loc="outside upper center", ncols=len(lines))

@@ -89,7 +89,7 @@ def test_differences_are_those_at_the_places_of_the_reference():
     assert found["late"][:3].tolist() == [-25.0] * 3 and np.isnan(found["late"][3])
     assert np.isnan(found["lost"]).all() and "reference" not in found
     shown = history("a case", curves, end=1.5)
-    assert shown.at == [0.0, 1.0] and shown.T["late"] == [975.0, 1075.0]
+    assert shown.at.tolist() == [0.0, 1.0] and shown.T["late"].tolist() == [975.0, 1075.0]
 
 
 @pytest.mark.parametrize("kind", FILES)

@@ -248,8 +248,9 @@ def _solved(judged: dict[str, Any], states: np.ndarray, dt: float) -> float | No
     """The share of the states that a network leaves to the solver; None without one."""
     if BOTH not in judged:
         return None
-    some = np.random.default_rng(SEED).choice(states, TIMED)
-    return float((judged[BOTH].attempt(some[:, 0], some[:, 1], some[:, 2:], dt).steps > 0).mean())
+    from combred.surrogates.timing import share_solved
+
+    return share_solved(judged[BOTH], np.random.default_rng(SEED).choice(states, TIMED), dt)
 
 
 def _card(surrogate: "Surrogate", record: dict) -> dict:

@@ -97,16 +97,17 @@ def reduce_stage(
         found = reduce(network, calibration[:1], **how)
     except Unchanged as reason:
         raise ValueError(f"stage {stage.index} ({stage.what}): {reason} {remedy}") from reason
-    reduced = cast(Network, found.network)
-    return reduced, {
-        "stage": stage.index,
-        "method": stage.method,
-        **amount,
-        "compensation": settings.compensation,
-        "widths_before": network.widths,
-        "widths_after": reduced.widths,
-        "weights_before": network.n_weights,
-        "weights_after": reduced.n_weights,
-        "trace": [asdict(layer) for layer in found.trace],
-        "output_error": found.output_error,
+    reduced, told = cast(Network, found.network), [asdict(layer) for layer in found.trace]
+    record = {"stage": stage.index, "method": stage.method, **amount}
+    record |= {"compensation": settings.compensation} | sizes(network, reduced)
+    return reduced, record | {"trace": told, "output_error": found.output_error}
+
+
+def sizes(before: Network, after: Network) -> dict:
+    """Widths and weights of a network before and after a reduction, for its record."""
+    return {
+        "widths_before": before.widths,
+        "widths_after": after.widths,
+        "weights_before": before.n_weights,
+        "weights_after": after.n_weights,
     }

@@ -21,6 +21,7 @@ from torch import nn
 from combred.config.reduction import ReductionSettings
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact
+from combred.pipeline.stages import sizes
 from combred.pipeline.steps.train import Trainer
 from combred.reduction.automatic import AutomaticSettings, Event, reduce_automatically
 from combred.reduction.network.size import count_parameters
@@ -71,23 +72,14 @@ def condense_in_loop(
                 f" parameters, {100 * event.metric:.0f} % of the accuracy of stage 0"
             )
 
+    highest = trainer.settings.lr
     settings = AutomaticSettings(
-        rate_max=trainer.settings.lr,
-        rate_min=RATE_FALL * trainer.settings.lr,
-        final_threshold=None,
-        target=target,
+        rate_max=highest, rate_min=RATE_FALL * highest, final_threshold=None, target=target,
         max_steps=most,
-    )
+    )  # fmt: skip
+    given = parent.network, loss.x[:1], train, metric, settings
     with progress("automatic loop") as bar:
-        found = reduce_automatically(
-            parent.network,
-            loss.x[:1],
-            train,
-            metric,
-            settings,
-            folder=metrics.parent,
-            on_event=tell,
-        )
+        found = reduce_automatically(*given, folder=metrics.parent, on_event=tell)
     loop.forget_checkpoint(metrics)
     kinds, network = [event.kind for event in found.trace], cast(Network, found.network)
     return network, {
@@ -95,10 +87,7 @@ def condense_in_loop(
         "method": "condensation",
         "parameters": reduction.automatic,
         "compensation": "own",
-        "widths_before": parent.network.widths,
-        "widths_after": network.widths,
-        "weights_before": parent.network.n_weights,
-        "weights_after": network.n_weights,
+        **sizes(parent.network, network),
         "loop": {
             "reason": found.reason,
             "reductions": kinds.count("met"),

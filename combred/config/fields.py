@@ -1,6 +1,7 @@
 """A setting as a field of a dataclass: its unit, its help, its range, and what is refused."""
 
 import math
+import sys
 from dataclasses import field, fields
 from typing import Any
 
@@ -66,9 +67,14 @@ def require(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
-def is_positive(text: str, most: float = math.inf) -> bool:
-    """Whether a text is a positive finite number, at most `most`."""
+def number(text: str) -> float:
+    """The number in a text, not a number where there is none."""
     try:
-        return 0.0 < float(text) <= most and math.isfinite(float(text))
+        return float(text)
     except ValueError:
-        return False
+        return math.nan
+
+
+def is_positive(text: str, most: float = sys.float_info.max) -> bool:
+    """Whether a text is a positive finite number, at most `most`."""
+    return 0.0 < number(text) <= most

@@ -10,10 +10,13 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.experiments.premixed.flame import Flame
+from combred.experiments.premixed.grid import FlameCase, Profile
+from combred.experiments.stirred.reactor import StirredCase, StirredRun
+from combred.experiments.storage import write_runs
 from combred.files.records import write_json
 
 DT, ATM = 1e-6, 101325.0
@@ -135,23 +138,28 @@ def plant_runs(folder: Path, mechanism: Mechanism, kind: str, errors: list[list[
         rows = {"cases": flame_rows(its), "speed_error": summary(its)}
         result[kind] = rows if kind == "flame" else stirred_rows(its)
     write_json(folder / "validation.json", numbers)
-    x = np.linspace(0.0, 4e-3, 9)
-    T = np.linspace(300.0, 2300.0, 9)
-    Y = np.tile(x[:, None], (1, mechanism.n_species))
-    with h5py.File(folder / f"{kind if kind == 'stirred' else 'flames'}.h5", "w") as file:
-        file.attrs["inputs"] = json.dumps({"cases": numbers[f"{kind}_inputs"]})
-        file.attrs["species"] = list(mechanism.species_names)
-        for name, its in zip(
-            ["reference", *results], [[0.0] * len(errors[0]), *errors], strict=True
-        ):
-            for i, error in enumerate(its):
-                run = file.create_group(f"{name}/{i:03d}")
-                run["t" if kind == "stirred" else "x"] = x
-                of = run if kind == "stirred" else run.create_group("profile")
-                of["T"], of["Y"] = T * (1 + error), Y
-                if kind == "flame":
-                    of.attrs["burnt_T"] = 2300.0
-                    of.create_group("case").attrs["T"] = 300.0
+    every = {"reference": [0.0] * len(errors[0])} | dict(zip(results, errors, strict=True))
+    make = flame if kind == "flame" else stirred
+    groups = {name: [make(mechanism, e) for e in its] for name, its in every.items()}
+    name = "flames.h5" if kind == "flame" else "stirred.h5"
+    write_runs(folder / name, groups, mechanism, {"cases": numbers[f"{kind}_inputs"]})
+
+
+X, T = np.linspace(0.0, 4e-3, 9), np.linspace(300.0, 2300.0, 9)
+
+
+def flame(mechanism: Mechanism, error: float) -> Flame:
+    """A flame of nine cells, hotter by a share; it burns unless this is NaN."""
+    Y, none = np.tile(X[:, None], (1, mechanism.n_species)), np.zeros(1)
+    hot = T * (1 + np.nan_to_num(error))
+    profile = Profile(FlameCase(300.0, ATM, 1.0), 1.0, Y[0], 2300.0, hot, Y, 0.4)
+    return Flame(profile, X, none, "steady", none, none, 0.4, 0.4, 4e-4)
+
+
+def stirred(mechanism: Mechanism, error: float) -> StirredRun:
+    """A stirred reactor of nine times, hotter by a share, which may be NaN."""
+    Y = np.tile(X[:, None], (1, mechanism.n_species))
+    return StirredRun(StirredCase(), X, T * (1 + error), Y, T, Y, "finished")
 
 
 class Page(HTMLParser):

@@ -3,6 +3,7 @@
 from .markdown import both, table
 from .results import read
 
+RATIO = 0.4  # share of the units that are kept
 CHOSEN = {
     "allocation": "brain surgeon, widths chosen",
     "random": "random units",
@@ -11,9 +12,9 @@ CHOSEN = {
 MIXING = {"own": "", "least_squares": ", least squares", "none": ", pruned"}
 
 
-def reduction_table(ratio: float = 0.4) -> str:
+def reduction_table() -> str:
     """Every method at one share of the units kept, of reduction-default.json."""
-    rows = [r for r in read("reduction-default.json", "rows") if r["ratio"] == ratio]
+    rows = [r for r in read("reduction-default.json", "rows") if r["ratio"] == RATIO]
     rows.sort(key=lambda row: row["error"], reverse=True)
     cells = [
         (

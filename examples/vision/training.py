@@ -24,6 +24,7 @@ from examples.vision.images import Images
 RUNS = Path("runs/vision")  # trained networks; not under version control
 CROP = 4  # pixels of zeros around an image before it is cropped at random (He et al. 2016, 4.2)
 CHECKPOINT_SECONDS = 30.0
+BATCH = 500  # images of which outputs are computed at once
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def best_device() -> torch.device:
 
 
 @torch.no_grad()
-def outputs(network: nn.Module, images: Tensor, layer: str = "", batch: int = 500) -> Tensor:
+def outputs(network: nn.Module, images: Tensor, layer: str = "") -> Tensor:
     """Outputs of `layer` ("": of the network) for `images`, flattened to (n, ...).
 
     Computed in eval mode on the best device; device and mode of the network are restored.
@@ -81,7 +82,7 @@ def outputs(network: nn.Module, images: Tensor, layer: str = "", batch: int = 50
     )
     network.to(device).eval()
     try:
-        for x in images.split(batch):
+        for x in images.split(BATCH):
             network(x.to(device))
     finally:
         hook.remove()

@@ -10,15 +10,14 @@ learning rate begins with that of the retraining, and there is no final cut, whi
 layer that is much wider than the number of classes.
 """
 
-import json
 from dataclasses import replace
-from hashlib import sha256
 from typing import cast
 
 import torch
 from torch import nn
 
 from combred.config.reduction import ReductionSettings
+from combred.files.records import digest_of
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact
 from combred.pipeline.stages import sizes
@@ -47,8 +46,8 @@ def condense_in_loop(
     """The network that the loop ends with, and its record. A loop that was interrupted goes on."""
     full, device, seed = count_parameters(parent.network), open_device(), [trainer.data.seed]
     first, target = loss(parent.network)["validation"], int(reduction.automatic * full)
-    of = sha256(json.dumps(artefact.inputs, sort_keys=True).encode()).hexdigest()[:8]
-    metrics = artefact.path.with_name("automatic") / of / "training.jsonl"
+    own = digest_of(artefact.inputs)[:8]
+    metrics = artefact.path.with_name("automatic") / own / "training.jsonl"
     most = -(-reduction.attempts * trainer.settings.steps // STEPS)
     sensitivity = trainer.sensitivity_loss(parent, device)
 

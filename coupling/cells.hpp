@@ -29,10 +29,11 @@ struct Cell {
     double dt_next = 0.0;    // [s], suggested
 };
 
-// How cells are advanced: at constant volume, not at constant pressure; with sources that are
-// constant over dt, as of combred_advance_with_sources, by the solver alone.
+// How cells are advanced: in which `combred_reactor` of combred.h; with sources that are constant
+// over dt, as of combred_advance_with_sources, by the solver alone.
 struct Reactor {
-    bool volume, sources;
+    int kind;
+    bool sources;
 };
 
 // What a call did, over all cells.
@@ -263,7 +264,7 @@ Tally Cells::advance(std::size_t n, Read read, Write write, Reactor reactor) {
         const std::size_t rows = n - start < block ? n - start : block;
         read_block(start, rows, read, reactor.sources);
         const Steps steps = library_.advance(
-            states_.data(), rows, dt_.data(), reactor.volume,
+            states_.data(), rows, dt_.data(), reactor.kind,
             reactor.sources ? sources_.data() : nullptr
         );
         for (std::size_t row = 0; row < rows; ++row) {

@@ -74,12 +74,12 @@ public:
         return take(states, n, dt, 1);
     }
 
-    // The same by the solver alone, at constant pressure or volume, with sources that are constant
-    // over dt: rows [Q, r, S] of combred_advance_with_sources (combred.h), or nullptr for none.
+    // The same by the solver alone, in a `combred_reactor` of combred.h, with sources that are
+    // constant over dt: rows [Q, r, S] of combred_advance_with_sources, or nullptr for none.
     Steps advance(
-        double* states, std::size_t n, const double* dt, bool volume, const double* sources
+        double* states, std::size_t n, const double* dt, int reactor, const double* sources
     ) {
-        return take(states, n, dt, 1, volume, sources);
+        return take(states, n, dt, 1, reactor, sources);
     }
 
     // Chemical time scales [s] of `n` states, for PaSR and EDC: n_reactions C / sum_i q_i sum_k nu_ik,
@@ -88,7 +88,7 @@ public:
     std::vector<double> time_scale(const double* states, std::size_t n);
 
 private:
-    static constexpr int interface = 8;  // COMBRED_INTERFACE of combred.h
+    static constexpr int interface = 9;  // COMBRED_INTERFACE of combred.h
 
     struct Options {  // combred_options
         double tolerance;
@@ -124,7 +124,7 @@ private:
     };
 
     Steps take(double* states, std::size_t n, const double* dt, std::size_t stride,
-               bool volume = false, const double* sources = nullptr);
+               int reactor = 0, const double* sources = nullptr);
 
     void require(int status) const;
 
@@ -275,7 +275,7 @@ inline void Library::set_tolerance(double tolerance) {
 }
 
 inline Steps Library::take(
-    double* states, std::size_t n, const double* dt, std::size_t stride, bool volume,
+    double* states, std::size_t n, const double* dt, std::size_t stride, int reactor,
     const double* sources
 ) {
     for (std::size_t i = 0; i < (stride ? n : 1); ++i) {
@@ -288,8 +288,8 @@ inline Steps Library::take(
     Steps steps;
     steps.error.resize(n);
     steps.count.resize(n);
-    const double tolerance = tolerance_ > 0.0 || !volume ? tolerance_ : solver_tolerance();
-    const Options own{tolerance, 0, volume ? 1 : 0};
+    const double tolerance = tolerance_ > 0.0 || !reactor ? tolerance_ : solver_tolerance();
+    const Options own{tolerance, 0, reactor};
     const Options* options = tolerance > 0.0 ? &own : nullptr;
     Report report{steps.error.data(), steps.count.data(), 0};
     void* room = workspace_.get();

@@ -202,12 +202,12 @@ def solver_of(made_once) -> Callable[..., Solver]:
     methane and hydrogen optimised as for a user."""
 
     @functools.cache
-    def make(mechanism: Mechanism, volume: bool = False) -> Solver:
+    def make(mechanism: Mechanism, volume: bool = False, enthalpy: bool = False) -> Solver:
         name = f"solver_{mechanism.sha256[:12]}"
         with made_once(name), pytest.MonkeyPatch.context() as patch:
             if mechanism.name not in IGNITIONS:
                 compile_quickly(patch, "-O1")
-            return quietly(lambda: Solver(mechanism, volume=volume))
+            return quietly(lambda: Solver(mechanism, volume=volume, enthalpy=enthalpy))
 
     return make
 

@@ -60,6 +60,18 @@ def require_rates(states: np.ndarray) -> np.ndarray:
     return states
 
 
+def require_states(states: np.ndarray, what: str = "states") -> np.ndarray:
+    """States [T, p, Y] (n, 2 + n_species) that are valid. Raises ValueError for others."""
+    bad = np.flatnonzero(~is_state(states))
+    if bad.size:
+        T, p, Y = states[bad[0], 0], states[bad[0], 1], states[bad[0], 2:]
+        raise ValueError(
+            f"{bad.size} of {len(states)} {what} are not valid ({first_of(bad)} has T = {T:g} K, "
+            f"p = {p:g} Pa: {wrong_with(T, p, Y)}"
+        )
+    return states
+
+
 def first_of(bad: np.ndarray) -> str:
     """The first of the rows (n,), as text that goes on with the first one."""
     named = ", ".join(map(str, bad[:5])) + ", ..." * (bad.size > 5)

@@ -106,16 +106,17 @@ class Library:
         dt: Real,
         tolerance: float,
         max_steps: int = 0,
-        volume: bool = False,
+        reactor: int = 0,
         more: tuple[Rows, Rows] | Rows | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Advance contiguous states (n, 2 + n_species), [T, p, Y], in place, by dt [s], a float or
         (n,): the error ratio of each (n,), and the number of steps tried (n,), int64.
 
-        more: sources, contiguous rows (n, 2 + n_species) as combred.h has them; or a pair, T (n,)
-        [K] and room for times (n,) [s]: a state ends after the step in which it passes this T, and
-        its time is when it does, or infinite. Raises ValueError for other shapes, for a dt or a
-        tolerance that is not positive and finite, and for a negative max_steps."""
+        reactor: a `combred_reactor` of combred.h. more: sources, contiguous rows (n, 2 + n_species)
+        as combred.h has them; or a pair, T (n,) [K] and room for times (n,) [s]: a state ends after
+        the step in which it passes this T, and its time is when it does, or infinite. Raises
+        ValueError for other shapes, for a dt or a tolerance that is not positive and finite, for a
+        negative max_steps, and for another reactor."""
         require_columns(states.shape, self.n)
         if states.dtype != np.float64 or not states.flags.c_contiguous:
             raise ValueError("states are contiguous rows of float64: give numpy.array(x, float)")
@@ -124,14 +125,14 @@ class Library:
         n = len(states)
         steps = steps_of(dt, n)
         error, tried = np.empty(n), np.empty(n, dtype=np.int64)
-        options = Options(require_tolerance(tolerance), max_steps, int(volume))
+        options = Options(require_tolerance(tolerance), max_steps, reactor)
         arrays = more if isinstance(more, tuple) else () if more is None else (more,)
         if len(arrays) == 1:
             require_columns(arrays[0].shape, self.n)
         function = (self._advance, self._advance_with, self._time_to)[len(arrays)]
         workspace = self._workspace()
         if n > FIRST_ROWS:
-            like = options.tolerance, volume, float(np.log10(steps.max())) // 1.0
+            like = options.tolerance, reactor, float(np.log10(steps.max())) // 1.0
             pace = self._own.paces.setdefault(like, [])
         rows, dts = states.ctypes.data, steps.ctypes.data
         errors, counts = error.ctypes.data, tried.ctypes.data
@@ -161,12 +162,12 @@ class Library:
         self._check(self._rates(*given, *self._workspace()))
         return net, destruction
 
-    def jacobian(self, state: np.ndarray, volume: bool = False) -> np.ndarray:
-        """d(dT/dt, dY/dt) / d(T, Y) of one state (2 + n_species,) at constant pressure or volume,
-        (1 + n_species, 1 + n_species)."""
+    def jacobian(self, state: np.ndarray, reactor: int = 0) -> np.ndarray:
+        """d(dT/dt, dY/dt) / d(T, Y) of one state (2 + n_species,) in a `combred_reactor` of
+        combred.h, (1 + n_species, 1 + n_species)."""
         state = self._rows(state[None])
         found = np.empty((self.n - 1, self.n - 1))
-        given = state.ctypes.data, int(volume), found.ctypes.data
+        given = state.ctypes.data, reactor, found.ctypes.data
         self._check(self._jacobian(*given, *self._workspace()))
         return found
 

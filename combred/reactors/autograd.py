@@ -32,7 +32,13 @@ class Differentiable:
     ) -> Tensors:
         """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p (n,) [Pa], Y (n, n_species),
         dt [s] later, float64; ln_A (n_reactions,): logarithms of factors on the rate constants,
-        None for 0. Gradients by T, p, Y and ln_A. Raises ValueError as `solver.advance`."""
+        None for 0. Gradients by T, p, Y and ln_A, no second ones. Raises ValueError as
+        `solver.advance`, and for what is no tensor; for a gradient by dt, too."""
+        given = [T, p, Y] if ln_A is None else [T, p, Y, ln_A]
+        if not all(isinstance(x, torch.Tensor) for x in given):
+            raise ValueError("T, p, Y and ln_A have to be tensors: give torch.as_tensor(...)")
+        if getattr(dt, "requires_grad", False):
+            raise ValueError("a time step has no gradient by dt: give dt.item()")
         return _Step.apply((self.solver, dt), T, p, Y, ln_A)
 
 
@@ -66,6 +72,8 @@ class _Step(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
+        if torch.is_grad_enabled():  # it would be taken as a constant
+            raise ValueError("a time step has no second derivatives: give create_graph=False")
         by: Rows = np.column_stack([g.numpy() for g in grads]).astype(np.float64)  # (n, columns)
         T, p, Y = ctx.given
         found: list[torch.Tensor | None] = [None] * 5

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from combred.chemistry.polynomials import GAS_CONSTANT
-from combred.chemistry.states import Real, Rows
+from combred.chemistry.states import HIGHEST_T, LOWEST_T, Real, Rows
 from combred.chemistry.thermo import Thermo
 
 STEP = 20.0  # K, back to the minimum, where the curvature says nothing
@@ -92,10 +92,10 @@ class Branch:
                 T, change[n] = T + float(change[n]), change[n] / T
             if not (np.isfinite(log_tau) and np.isfinite(Y).all() and 0.5 < Y.sum() < 1.5):
                 return None
-            if not 200.0 < T < 5000.0:
+            if not LOWEST_T <= T <= HIGHEST_T:
                 return None
             if np.abs(change).max() < CLOSE:
-                slope = float(by[n] if given == "T" else 1.0 / by[n])
+                slope = float(by[n] if given == "T" else 1.0 / (by[n] or np.inf))
                 stable = given != "T" and float(np.linalg.slogdet(square)[0]) > 0.0
                 return Point(T, float(np.exp(log_tau)), Y, slope, stable)
         return None

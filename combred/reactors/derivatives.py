@@ -41,7 +41,7 @@ def ignition_sensitivity(
     """
     states, factors = states_of(T, p, Y), factors_of(solver)
     T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
-    base = ignition_delay(solver, T, p, Y, criterion, tolerance=tolerance)
+    base = ignition_delay(solver, T, p, Y, criterion, tolerance=tolerance, threads=threads)
     ignites = np.isfinite(base)
     found = np.full((len(T), len(factors)), np.nan)
     T, p, Y, longest = T[ignites], p[ignites], Y[ignites], MARGIN * base[ignites]
@@ -120,7 +120,7 @@ def state_derivatives(solver: Integrator, T: Rows, p: Real, Y: Rows, dt: Real) -
         after = solver.advance(
             rows[:, 0], rows[:, 1], rows[:, 2:], np.repeat(steps, columns), EXACT
         )
-        ends.append(np.column_stack(after).reshape(n, columns, -1))
+        ends.append(np.column_stack(after).reshape(n, columns, columns - 1))
     base = np.column_stack(solver.advance(states[:, 0], states[:, 1], states[:, 2:], dt, EXACT))
     central = ends[0] - ends[1]
     forward = 4.0 * ends[0] - ends[1] - 3.0 * base[:, None]

@@ -5,19 +5,21 @@ m = rho u A of the inlet, a parcel of gas moves by dx = u dt = m / (rho A) dt, a
 in a closed reactor at the pressure of the place.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
-from combred.chemistry.states import Real, Rows, Tolerance, require_real, states_of
+from combred.chemistry.states import Real, Rows, Tolerance, require_real
 from combred.native.solver.library import Integrator
 from combred.native.solver.sources import Sources
 from combred.reactors.profile import profile_of, rising
-from combred.reactors.wall import State, Wall, density, mechanism_of
+from combred.reactors.wall import State, Wall, density, mechanism_of, states_in
 
 DILATION = 0.02  # largest change of ln rho in a step, in which 1 / rho is linear
 CLOSE = 1e-5  # of the distance between two positions, how near a parcel comes
 MOST = 100_000  # steps between two positions
+FAST = 0.12  # rho u^2 / p, about 0.3^2 times the ratio of heat capacities
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,7 @@ class _Duct:
 
     def at(self, profile: Rows, i: int, x: Rows, rows: np.ndarray) -> Rows:
         """A profile of some reactors at their x in the cell i, in which it is linear."""
-        share = (x - self.x[i]) / (self.x[i + 1] - self.x[i])
+        share = np.clip((x - self.x[i]) / (self.x[i + 1] - self.x[i]), 0.0, 1.0)
         return profile[i, rows] + share * (profile[i + 1, rows] - profile[i, rows])
 
     def velocity(self, state: State, i: int, x: Rows, rows: np.ndarray) -> Rows:
@@ -74,25 +76,24 @@ def plug_flow(
     area: of the duct at each x, (m,) or (m, n), in any unit, by default constant; pressure [Pa]:
     at each x, (m,) or (m, n), by default p. Both are linear between two x. heat_transfer
     [W/(m3 K)]: heat transfer coefficient times circumference over cross section, to a wall of
-    T_wall [K]. Kinetic energy and friction are left out: the flow is slow beside sound. For states
-    by residence time take `combred.reactor`.
+    T_wall [K]. Kinetic energy and friction are left out: a warning tells of a fast flow.
+    For states by residence time take `combred.reactor`.
 
     Raises ValueError for other shapes, for positions that do not rise, for what is not positive,
     for a solver at constant volume, and as `solver.integrate`.
     """
-    states, mechanism = states_of(T, p, Y), mechanism_of(solver)
-    x, n = rising("x", x), len(states)
+    now, mechanism = states_in(solver, T, p, Y), mechanism_of(solver)
+    x, n = rising("x", x), len(now[0])
     u = require_real("velocity", velocity)
     if solver.volume:
         raise ValueError("plug flow has a pressure at each place: take a solver with volume=False")
     if u.shape not in ((), (n,)) or not ((u > 0.0) & np.isfinite(u)).all():
         raise ValueError(f"velocity [m/s] is one positive number, or an array ({n},) of them")
     A = profile_of("area", np.ones(len(x)) if area is None else area, len(x), n)
-    own = np.tile(states[:, 1], (len(x), 1)) if pressure is None else pressure
+    own = np.tile(now[1], (len(x), 1)) if pressure is None else pressure
     along = profile_of("pressure", own, len(x), n)
-    if not np.allclose(along[0], states[:, 1], 1e-6):
-        raise ValueError(f"the first pressure is {along[0, 0]:g} Pa, and p {states[0, 1]:g} Pa")
-    now: State = (states[:, 0], states[:, 1], states[:, 2:])
+    if not np.allclose(along[0], now[1], 1e-6):
+        raise ValueError(f"the first pressure is {along[0, 0]:g} Pa, and p {now[1][0]:g} Pa")
     flow = density(mechanism, now) * u * A[0]
     duct = _Duct(Wall.around(solver, n, heat_transfer, T_wall), x, A, along, flow)
     t, at = np.zeros(n), np.full(n, x[0])
@@ -103,7 +104,14 @@ def plug_flow(
     ts, states_found = zip(*found, strict=True)
     T, p, Y = (np.array(column) for column in zip(*states_found, strict=True))
     rho = np.array([density(mechanism, one) for one in states_found])
-    return PlugFlow(x, np.array(ts), duct.flow / (rho * A), T, p, Y)
+    u = duct.flow / (rho * A)
+    if (rho * u**2 > FAST * p).any():
+        warnings.warn(
+            f"the velocity, up to {u.max():g} m/s, is above 0.3 of the speed of sound: the kinetic "
+            "energy, which is left out, counts",
+            stacklevel=2,
+        )
+    return PlugFlow(x, np.array(ts), u, T, p, Y)
 
 
 def _cell(
@@ -119,7 +127,7 @@ def _cell(
     end, live = duct.x[i + 1], np.arange(len(t))
     near = CLOSE * (end - duct.x[i])
     u = duct.velocity(begin[2], i, at, live)  # a mean over the next step
-    dt = (end - at) / u
+    dt = np.minimum((end - at) / u, duct.wall.longest(begin[2]))
     for _ in range(MOST):
         x, before, step, speed = at[live], (T[live], p[live], Y[live]), dt[live], u[live]
         after_x = np.minimum(x + speed * step, end)

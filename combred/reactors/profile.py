@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from combred.chemistry.states import Real, Rows, Tolerance, require_real, states_of
+from combred.chemistry.states import Real, Rows, Tolerance, require_real
 from combred.native.solver.library import Integrator
 from combred.native.solver.sources import Sources
-from combred.reactors.wall import Wall, density, mechanism_of
+from combred.reactors.wall import Wall, density, mechanism_of, states_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,20 +49,22 @@ def reactor(
     Raises ValueError for other shapes, for times that do not rise, for a profile that the solver
     cannot take or that is not positive, and as `solver.integrate`.
     """
-    states, mechanism = states_of(T, p, Y), mechanism_of(solver)
-    times, n = rising("t", t), len(states)
+    if solver.enthalpy:
+        raise ValueError(
+            "a closed reactor keeps its internal energy: take a solver without enthalpy"
+        )
+    now, mechanism = states_in(solver, T, p, Y), mechanism_of(solver)
+    times, n = rising("t", t), len(now[0])
     if (pressure if solver.volume else volume) is not None:
         kept, given = ("volume", "a pressure") if solver.volume else ("pressure", "a volume")
         needed = f"combred.solver(..., volume={not solver.volume})"
         raise ValueError(f"a solver at constant {kept} takes no profile of {given}: give {needed}")
     name, profile = ("volume", volume) if solver.volume else ("pressure", pressure)
     along = None if profile is None else profile_of(name, profile, len(times), n)
-    if along is not None and not solver.volume and not np.allclose(along[0], states[:, 1], 1e-6):
-        raise ValueError(f"the first pressure is {along[0, 0]:g} Pa, and p {states[0, 1]:g} Pa")
+    if along is not None and not solver.volume and not np.allclose(along[0], now[1], 1e-6):
+        raise ValueError(f"the first pressure is {along[0, 0]:g} Pa, and p {now[1][0]:g} Pa")
     wall = Wall.around(solver, n, heat_transfer, T_wall)
-    now, found = (states[:, 0], states[:, 1], states[:, 2:]), []
-    rho = density(mechanism, now)
-    found.append(now)
+    rho, found = density(mechanism, now), [now]
     for i, dt in enumerate(np.diff(times)):
         sources = Sources()
         if along is not None and solver.volume:
@@ -70,7 +72,7 @@ def reactor(
             sources = Sources(drho_dt=(after - density(mechanism, now)) / dt)
         elif along is not None:
             sources = Sources(dp_dt=(along[i + 1] - now[1]) / dt)
-        now = wall.step(solver, now, dt, sources, tolerance)
+        now = wall.march(solver, now, np.full(n, dt), sources, tolerance)
         found.append(now)
     return History(times, *(np.array(x) for x in zip(*found, strict=True)))
 
@@ -79,7 +81,11 @@ def rising(name: str, values: Rows) -> Rows:
     """Coordinates (m,). Raises ValueError where they do not rise, or are fewer than 2."""
     found = require_real(name, values)
     if found.ndim != 1 or len(found) < 2 or not np.all(np.diff(found) > 0.0):
-        raise ValueError(f"{name} has to be at least 2 numbers that rise, the first of the inflow")
+        raise ValueError(
+            f"{name} has to be at least 2 numbers that rise, the first that of the given state"
+        )
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name} has to be finite everywhere")
     return found
 
 

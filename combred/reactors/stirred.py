@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from combred.chemistry.equilibrium import equilibrium
-from combred.chemistry.states import Real, Rows, is_state, require_real, states_of, wrong_with
+from combred.chemistry.states import Real, Rows, require_real, require_states, states_of
 from combred.chemistry.thermo import Thermo
 from combred.native.solver.library import Integrator
 from combred.native.solver.sources import Sources
@@ -74,16 +74,19 @@ def extinction_curve(
     Raises ValueError as `psr`, where the reactor does not burn at the residence time `longest`,
     and where its branch does not end above `COLDEST`.
     """
-    if points < 2:
-        raise ValueError(f"points={points}: a curve has at least 2")
+    if not isinstance(points, int | np.integer) or points < 2:
+        raise ValueError(f"points={points!r}: a curve has a whole number of points, at least 2")
     inflows, tau = _rows((T, p, longest, heat_transfer, T_wall), Y)
     if len(inflows) > 1:
         raise ValueError("an extinction curve is that of one inflow: give numbers, and one Y")
     (branch,) = branches = _branches(solver, inflows)
     hot, burnt = _steady(solver, branches, tau)
     if hot[0] < COLDEST:
-        raise ValueError(f"the reactor does not burn at the residence time longest={longest:g} s")
-    path = _walk(branch, Point(float(hot[0]), longest, burnt[0]))
+        raise ValueError(
+            f"the reactor does not burn at the residence time longest={tau[0]:g} s: give a longer "
+            "one, or a shorter one where it loses heat"
+        )
+    path = _walk(branch, Point(float(hot[0]), float(tau[0]), burnt[0]))
     return _spaced(branch, path, points)
 
 
@@ -99,10 +102,7 @@ def _rows(numbers: tuple[Real, Real, Real, Real, Real], Y: Rows) -> tuple[list[I
     n = max(shapes, default=(1,))[0]
     T, p, tau, transfer, wall = (np.broadcast_to(x, n) for x in given)
     Y = np.broadcast_to(Y, (n, Y.shape[-1]))
-    states = states_of(T, p, Y)
-    if not is_state(states).all():
-        i = int(np.argmin(is_state(states)))
-        raise ValueError(f"the gas that flows in, row {i}: {wrong_with(T[i], p[i], Y[i])}")
+    require_states(states_of(T, p, Y), "gases that flow in")
     if not ((tau > 0.0) & np.isfinite(tau)).all():
         raise ValueError("residence_time has to be positive and finite [s]")
     rows = zip(T, p, Y / Y.sum(1, keepdims=True), transfer, wall, strict=True)
@@ -124,6 +124,8 @@ def _steady(solver: Integrator, branches: list[Branch], tau: np.ndarray) -> tupl
     """The steady states of reactors that begin filled with burnt gas."""
     inflows = [branch.of for branch in branches]
     T0, p = np.array([of.T for of in inflows]), np.array([of.p for of in inflows])
+    if not len(T0):
+        raise ValueError("there is no residence time and no gas that flows in: give at least one")
     Y0 = np.array([of.Y for of in inflows])
     T, Y = _burnt(solver, T0, p, Y0)
     transfer, T_wall = np.array([(of.heat_transfer, of.T_wall) for of in inflows]).T

@@ -13,13 +13,22 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.polynomials import GAS_CONSTANT
-from combred.chemistry.states import Real, Rows, Tolerance, require_real
+from combred.chemistry.states import (
+    Real,
+    Rows,
+    Tolerance,
+    require_columns,
+    require_real,
+    require_states,
+    states_of,
+)
 from combred.native.solver.library import Integrator
 from combred.native.solver.sources import Sources
 
 State = tuple[Rows, Rows, Rows]  # T (n,) [K], p (n,) [Pa], Y (n, n_species)
 NONE = Sources()
-SHARE, LEAST_CP = 0.5, 1000.0  # of T - T_wall, lost in a step of `march`; J/(kg K)
+SHARE, LEAST_CP = 0.05, 1000.0  # of T - T_wall, lost in a step of `march`; J/(kg K)
+MOST = 20_000  # steps of a `march`
 
 
 def mechanism_of(solver: Integrator) -> Mechanism:
@@ -29,6 +38,16 @@ def mechanism_of(solver: Integrator) -> Mechanism:
     if solver.sources:
         raise ValueError("the reactor has sources of its own: give solver.with_sources(None)")
     return solver.mechanism
+
+
+def states_in(solver: Integrator, T: Rows, p: Real, Y: Rows) -> State:
+    """Initial states, whose Y have the sum 1. Raises ValueError for others, as `advance`, and as
+    `mechanism_of`."""
+    states = states_of(T, p, Y)
+    require_columns(states.shape, 2 + mechanism_of(solver).n_species)
+    require_states(states)
+    Y = states[:, 2:]
+    return states[:, 0], states[:, 1], Y / Y.sum(1, keepdims=True)
 
 
 def density(mechanism: Mechanism, state: State) -> Rows:
@@ -86,10 +105,26 @@ class Wall:
         before = self.loss(state)
         return after(-0.5 * (before + self.loss(after(-before))))
 
-    def march(self, solver: Integrator, state: State, dt: Rows, sources: Sources) -> State:
-        """As `step`, in as many steps as the heat loss needs to be stable."""
-        rate = self.heat_transfer / (LEAST_CP * density(self.mechanism, state))
-        steps = int(np.ceil(max((rate * dt).max() / SHARE, 1.0)))
-        for _ in range(steps):
-            state = self.step(solver, state, dt / steps, sources)
+    def longest(self, state: State) -> Rows:
+        """The time (n,) [s] in which the gas loses `SHARE` of T - T_wall, at least."""
+        with np.errstate(divide="ignore"):
+            return SHARE * LEAST_CP * density(self.mechanism, state) / self.heat_transfer
+
+    def march(
+        self,
+        solver: Integrator,
+        state: State,
+        dt: Rows,
+        sources: Sources,
+        tolerance: Tolerance = None,
+    ) -> State:
+        """As `step`, in as many steps as the heat loss needs. Raises ValueError for too many."""
+        steps = max(float((dt / self.longest(state)).max(initial=0.0)), 1.0)
+        if steps > MOST:
+            raise ValueError(
+                f"heat_transfer={self.heat_transfer.max():g} W/(m3 K) cools the gas to the wall "
+                f"in a {steps * SHARE:.0e}th of a time step of {dt.max():g} s: give a smaller one"
+            )
+        for _ in range(int(np.ceil(steps))):
+            state = self.step(solver, state, dt / np.ceil(steps), sources, tolerance)
         return state

@@ -64,7 +64,8 @@ class Wanted:
 
     def __post_init__(self):
         require(LEAST <= self.error < 1.0, f"error={self.error} is not from {LEAST:g} to 1")
-        require(self.species >= 0, f"species={self.species} cannot be negative")
+        whole = isinstance(self.species, int) and self.species >= 0
+        require(whole, f"species={self.species} has to be a whole number from 0 up")
         require(
             self.refit == 0.0 or 1.0 < self.refit <= WIDEST,
             f"refit={self.refit} is neither 0 nor a factor from 1 to {WIDEST:g}: 1.3 is usual",
@@ -97,6 +98,7 @@ def reduce_mechanism(
     ignite or burn; RuntimeError without a C++ compiler.
     """
     require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
+    require(not isinstance(keep, str), f"keep={keep!r}: give a tuple of names, ({keep!r},)")
     wanted = Wanted(error, species, tuple(keep), refit)
     mechanism, folder = load_mechanism(file, phase), folder or default_folder(file, phase)
     gas = name_mixture(mechanism, fuel, oxidizer)

@@ -106,5 +106,11 @@ def test_a_loss_has_the_gradients_of_its_differences(solver, states):
         ]
         along = float((leaf.grad * move).sum())
         assert along == pytest.approx(0.5 * (ends[0] - ends[1]), rel=2e-3), i
+    with pytest.raises(ValueError, match="second derivatives"):
+        torch.autograd.grad(loss(*leaves), leaves[0], create_graph=True)
+    with pytest.raises(ValueError, match="gradient by dt"):
+        step(*given[:3], torch.tensor(1e-6, requires_grad=True))
+    with pytest.raises(ValueError, match="tensors"):
+        step(given[0], ct.one_atm, given[2], 1e-6)
     with pytest.raises(ValueError, match="multipliers already"):
         combred.differentiable(solver.with_multipliers(np.ones(N)))(*given[:3], 1e-6, given[3])

@@ -73,13 +73,32 @@ def test_hot_gas_cools_to_the_wall(solver_of, h2o2):
 
     true = solve_ivp(slope, (0.0, 1.0), [T0], "Radau", rtol=1e-9, atol=1e-9).y[0, -1]
     off = []
-    for m in (21, 41):
+    for m in (81, 161):
         t = np.linspace(0.0, 1.0, m)
         found = combred.reactor(
             solver_of(h2o2), np.array([T0]), ATM, gas.Y[None], t, None, None, U, wall
         )
         off.append(abs(found.T[-1, 0] - true))
     assert off[1] < 0.3 * off[0] and off[1] < 0.5 and true < 700.0
+    t = np.array([0.0, 1.0])  # in which it loses more heat than it has
+    found = combred.reactor(
+        solver_of(h2o2), np.array([T0]), ATM, gas.Y[None] * 0.9995, t, None, None, U, wall
+    )
+    assert found.T[-1, 0] == pytest.approx(true, abs=0.5) and found.Y[0].sum() == pytest.approx(1.0)
+
+
+def test_a_fast_flow_is_told(solver_of, h2o2, fresh):
+    """The throat of a nozzle, in which the end of a step is beside its place."""
+    with pytest.warns(UserWarning, match="kinetic energy"):
+        combred.plug_flow(
+            solver_of(h2o2),
+            np.array([1100.0, 1200.0]),
+            ATM,
+            fresh,
+            np.linspace(0.0, 0.1, 6),
+            60.0,
+            [1.0, 1e-6, 1.0, 1.0, 1.0, 1.0],
+        )
 
 
 class Duct:
@@ -105,6 +124,7 @@ class Duct:
     [([1.0, 1.0], [1.0, 1.0], 0.0), ([1.0, 2.0], [1.0, 1.0], 2e4), ([2.0, 1.0], [1.0, 0.8], 0.0)],
     ids=["plain", "diffuser with a cold wall", "nozzle"],
 )
+@pytest.mark.filterwarnings("ignore:the velocity")
 def test_plug_flow_is_cantera_s(solver_of, h2o2, fresh, area, pressure, U):
     """Ignition in a duct of .1 m, of two gases at once: T, Y, p, velocity and time at each x."""
     x, T, u = np.linspace(0.0, 0.1, 41), np.array([1150.0, 1100.0]), np.array([60.0, 80.0])
@@ -137,9 +157,14 @@ def test_plug_flow_is_cantera_s(solver_of, h2o2, fresh, area, pressure, U):
         (False, {"pressure": [ATM, -1.0]}, "positive"),
         (False, {"pressure": [ATM] * 3}, r"give \(2,\)"),
         (False, {"t": [0.0, 0.0]}, "t has to be"),
+        (False, {"t": [0.0, np.inf]}, "t has to be finite"),
+        (True, {"T": [400.0, np.nan]}, "row 1"),
+        (False, {"Y": np.ones((2, 3))}, "10 species"),
     ],
 )
 def test_other_profiles_are_refused(solver_of, h2o2, fresh, volume, changed, words):
     given = {"T": [400.0, 500.0], "p": ATM, "Y": fresh, "t": [0.0, 1e-3]} | changed
     with pytest.raises(ValueError, match=words):
         combred.reactor(solver_of(h2o2, volume), **given)
+    with pytest.raises(ValueError, match="take a solver without enthalpy"):
+        combred.reactor(solver_of(h2o2, True, True), **given)

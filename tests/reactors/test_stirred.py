@@ -108,8 +108,10 @@ def test_cantera_s_arrays_of_inflows_and_residence_times(solver_of, h2o2, fresh)
         ({"residence_time": 0.0}, "positive"),
         ({"residence_time": [[1e-3]]}, "one for all, or n of each"),
         ({"T": [300.0, 400.0], "residence_time": [1e-3, 1e-2, 1e-1]}, "one for all"),
-        ({"T": 20.0}, "row 0: T is not from 100"),
+        ({"T": 20.0}, "T is not from 100"),
         ({"heat_transfer": -1.0}, "from 0 up"),
+        ({"heat_transfer": 1e9}, "give a smaller one"),
+        ({"residence_time": []}, "at least one"),
     ],
 )
 def test_other_inflows_are_refused(solver_of, h2o2, fresh, changed, words):
@@ -121,5 +123,7 @@ def test_other_inflows_are_refused(solver_of, h2o2, fresh, changed, words):
 def test_other_reactors_are_refused(solver_of, h2o2, fresh):
     with pytest.raises(ValueError, match="volume=False"):
         combred.psr(solver_of(h2o2, True), 300.0, ATM, fresh, 1e-3)
+    with pytest.raises(ValueError, match="whole number"):
+        combred.extinction_curve(solver_of(h2o2), 300.0, ATM, fresh, points=2.5)
     with pytest.raises(ValueError, match="does not burn"):
         combred.extinction_curve(solver_of(h2o2), 300.0, ATM, fresh, longest=1e-6)

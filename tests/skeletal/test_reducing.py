@@ -108,7 +108,8 @@ def test_a_number_of_species_is_that_of_the_path_or_refused(network):
     "given, told",
     [
         ({"error": 0.0}, "error=0.0 is not from 0.001 to 1"),
-        ({"species": -1}, "species=-1 cannot be negative"),
+        ({"species": -1}, "species=-1 has to be a whole number"),
+        ({"keep": "OH"}, "give a tuple of names"),
         ({"workers": -1}, "workers=-1 cannot be negative"),
         ({"keep": ("NO",)}, "h2o2.yaml has no species 'NO'"),
         ({"fuel": "CH4:1"}, "h2o2.yaml has no species 'CH4'"),

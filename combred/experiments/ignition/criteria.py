@@ -7,12 +7,20 @@ is one call of the solver; one at a maximum is looked for in short steps around 
 import functools
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from combred.chemistry.equilibrium import equilibrium
-from combred.chemistry.states import Real, Rows, Tolerance, require_rates, states_of
+from combred.chemistry.states import (
+    Real,
+    Rows,
+    Tolerance,
+    require_columns,
+    require_real,
+    require_states,
+    states_of,
+)
 from combred.chemistry.stepper import Stepper
 from combred.experiments.ignition.rollout import IGNITED
 from combred.native.solver.library import Integrator
@@ -24,11 +32,13 @@ MARGIN = 1.75  # the time over which a delay is computed at last, in delays
 BEFORE, SLOW = 100.0, 0.3  # K above the initial T, where the search for a maximum begins, unless
 # `IGNITED` is more than this share of the delay later: then at the initial state
 OF_RISE, GROWTH, MOST = 6.0, 1.06, 90  # first steps until `IGNITED`; growth of a step; of all steps
+SHRINK, DOWN, UP = 0.85, 40, 1.1  # steps to the steepest rise, for a peak; growth after it
 PAST, HIGHER = 0.7, 1e-3  # share of a maximum at which it has passed; by how much a peak is higher
 FINER, SHARP = 12, 5e-3  # steps around a maximum; the longest of them, in delays
 BLOCK = 1024  # mixtures whose states are kept on their way
 SAMPLES = 60  # steps of a delay in which stages are looked for
 STAGE, LULL = 20.0, 0.3  # K, of a first stage; dT/dt after it, a share of that in it
+REALS = float, int, np.floating, np.integer
 SPECIES = re.compile(r"peak (\S+)")
 
 
@@ -53,14 +63,20 @@ def ignition_delay(
     has no such stage or peak; for maxima and stages, T has to rise by 400 K. NaN where the solver
     fails. tolerance: of the solver, as in `advance`; threads: how many share the mixtures.
 
-    Raises ValueError for another criterion, and as `solver.rates`.
+    Raises ValueError for another criterion, and for states that are not valid.
     """
-    states, kind = require_rates(states_of(T, p, Y)), _kind(solver, criterion)
+    states, kind = states_of(T, p, Y), _kind(solver, criterion)
+    require_columns(states.shape, 2 + len(solver.library.species))
+    require_states(states, "mixtures")
+    if not isinstance(threads, int | np.integer) or threads < 1:
+        raise ValueError(f"threads={threads!r}: give a whole number of at least 1")
+    if np.ndim(longest) or not 0.0 < require_real("longest", longest) < np.inf:
+        raise ValueError(f"longest={longest!r}: give a positive time [s]")
     find = functools.partial(_delays, solver, kind, longest, tolerance)
     if threads == 1:
         return find(states)
     with ThreadPoolExecutor(threads) as pool:
-        parts = pool.map(find, np.array_split(states, 4 * threads))
+        parts = pool.map(find, np.array_split(states, min(4 * threads, max(len(states), 1))))
         return np.concatenate(list(parts))
 
 
@@ -74,7 +90,7 @@ def _kind(solver: Integrator, criterion: str | float) -> str | float | int:
             if named[1].lower() in names:
                 return names.index(named[1].lower())
             raise ValueError(f"criterion={criterion!r}: the mechanism has no species {named[1]}")
-    elif not isinstance(criterion, bool) and criterion > 0.0:
+    elif isinstance(criterion, REALS) and not isinstance(criterion, bool) and criterion > 0.0:
         return float(criterion)
     raise ValueError(
         f"criterion={criterion!r}: give 'max dT/dt', 'half rise', 'first stage', 'peak OH' (any "
@@ -215,25 +231,43 @@ class _Way:
         return np.array(path), np.array(times), np.array(at), np.array(samples)
 
 
-def _maximum(way: _Way, states: np.ndarray, delay: Rows) -> Rows:
+def _maximum(way: _Way, states: np.ndarray, delay: Rows, early: bool = False) -> Rows:
     """The times (n,) [s] of the maxima of states [T, p, Y] (n, 2 + n_species), whose T has risen by
     `IGNITED` after `delay` (n,) [s]. Infinite where there is no maximum, NaN where the solver
-    fails."""
+    fails. early: the maximum of a species is before T has risen by `BEFORE`."""
+    initial = states
     T, every = states[:, 0], np.arange(len(states))
     t = way.solver.time_to(
         T, states[:, 1], states[:, 2:], T + BEFORE, MARGIN * delay, way.tolerance
     )
     t = np.minimum(t, delay)
     dt = np.maximum((delay - t) / OF_RISE, SHARP * delay)
-    near = np.flatnonzero((delay - t <= SLOW * delay) & (t > 0.0))
+    near = np.flatnonzero((delay - t <= SLOW * delay) & (t > 0.0) & (not early))
     states, start = states.copy(), np.zeros(len(t))
     states[near], start[near] = way.later(states[near], t[near]), t[near]
-    path, times, at, samples = way.march(states, start, dt, GROWTH, MOST, passes=True)
+    if early:
+        path, times, at, samples = way.march(states, start, t / SAMPLES, 1.0, SAMPLES + 1, False)
+    elif way.species is not None:  # a peak is as narrow as the ignition
+        steep = _maximum(replace(way, species=None), initial, delay)
+        steep = np.where(np.isfinite(steep) & (steep > start), steep, np.maximum(delay, start))
+        dt = np.maximum(steep - start, SHARP * delay) * (1.0 - SHRINK)
+        before = way.march(states, start, dt, SHRINK, DOWN, False)
+        begin, dt = (before[0][-1], before[1][-1]), dt * SHRINK**DOWN
+        after = way.march(*begin, dt, UP, MOST + DOWN, passes=True)
+        path, times = (np.concatenate([before[k], after[k][1:]]) for k in (0, 1))
+        at, samples = (np.concatenate([before[k], after[k]]) for k in (2, 3))
+    else:
+        path, times, at, samples = way.march(states, start, dt, GROWTH, MOST, passes=True)
     i = samples.argmax(axis=0)
-    none = i == len(samples) - 1
+    none, passed = i == len(samples) - 1, np.zeros(0, int)
     if way.species is not None:
-        end = path[-1, :, 2 + way.species]
-        none |= end > (1.0 - HIGHER) * samples[i, every]
+        first, end = path[0, :, 2 + way.species], path[-1, :, 2 + way.species]
+        none |= (end > (1.0 - HIGHER) * samples[i, every]) & (not early)
+        passed = np.flatnonzero((first >= samples[0]) & (i == 0) & (start > 0.0) & ~none)
+        none |= (start == 0.0) & (first >= (1.0 - HIGHER) * samples[i, every])
+        if len(passed):
+            of = replace(way, hot=way.hot[passed])
+            earlier = _maximum(of, initial[passed], delay[passed], early=True)
     found, rows = np.empty(len(t)), every
     while True:
         first = np.maximum(i - (way.species is None), 0)
@@ -244,7 +278,10 @@ def _maximum(way: _Way, states: np.ndarray, delay: Rows) -> Rows:
         dt = (times[last, column] - start) / FINER
         coarse = np.flatnonzero(dt > SHARP * delay[rows] / FINER)
         if not len(coarse):
-            return np.where(none, np.inf, found)
+            found = np.where(none, np.inf, found)
+            if len(passed):
+                found[passed] = earlier
+            return found
         rows, states, start, dt = rows[coarse], states[coarse], start[coarse], dt[coarse]
         path, times, at, samples = way.march(states, start, dt, 1.0, FINER, passes=False)
         i = samples.argmax(axis=0)

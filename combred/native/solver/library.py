@@ -25,30 +25,40 @@ PRECISE = 1e-6  # tolerance of labels and of references, in doubles
 
 
 def solver(
-    mechanism: Mechanism | str | ct.Solution, phase: str = "", volume: bool = False
+    mechanism: Mechanism | str | ct.Solution,
+    phase: str = "",
+    volume: bool = False,
+    enthalpy: bool = False,
 ) -> "Solver":
     """The solver of a mechanism, compiled at its first use and then kept in the cache.
 
-    mechanism: a loaded one, or what `load_mechanism` takes, with `phase`; volume: at constant
-    volume, not at constant pressure. Raises ValueError, with the names of the reactions, for rates
-    that are not known; RuntimeError without a C++ compiler.
+    mechanism: a loaded one, or what `load_mechanism` takes, with `phase`; volume, enthalpy:
+    as of `Integrator`. Raises ValueError, with the names of the reactions, for rates that are not
+    known; RuntimeError without a C++ compiler.
     """
     if not isinstance(mechanism, Mechanism):
         mechanism = load_mechanism(mechanism, phase)
-    return Solver(mechanism, volume=volume)
+    return Solver(mechanism, volume=volume, enthalpy=enthalpy)
 
 
 class Integrator(Stepper):
     """A compiled library on numpy arrays: a `Stepper`; threads may share it.
 
     tolerance: of `advance`; volume: adiabatic at constant volume, not at constant pressure;
+    enthalpy: with `volume`, of constant density and enthalpy, as low-Mach flow solvers hold both;
     sources: None, or those of `with_sources`.
     """
 
     sources: "Sources | None" = None
 
-    def __init__(self, library: Library, tolerance: float, volume: bool = False):
+    def __init__(
+        self, library: Library, tolerance: float, volume: bool = False, enthalpy: bool = False
+    ):
+        if enthalpy and not volume:
+            raise ValueError("constant pressure keeps the enthalpy: give enthalpy with volume=True")
         self.library, self.tolerance, self.volume = library, tolerance, volume
+        self.enthalpy = enthalpy
+        self.reactor = int(volume) + int(enthalpy)  # combred_reactor of combred.h
 
     def with_sources(self, sources: "Sources | None") -> Self:
         """This one with sources beside the reactions, constant over each time step. Its network
@@ -79,9 +89,9 @@ class Integrator(Stepper):
         `Sources.rows`, too."""
         states = states_of(T, p, Y)
         chosen = self.tolerance if tolerance is None else tolerance
-        of = self.sources.rows(self.library, len(states), self.volume) if self.sources else None
+        of = self.sources.rows(self.library, len(states), self.reactor) if self.sources else None
         error, steps = self.library.integrate_in_place(
-            states, dt, chosen, max_steps, self.volume, of
+            states, dt, chosen, max_steps, self.reactor, of
         )
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
 
@@ -97,7 +107,7 @@ class Integrator(Stepper):
         states = states_of(T, p, Y)
         wanted, times = np.array(np.broadcast_to(until, len(states)), float), np.empty(len(states))
         chosen = self.tolerance if tolerance is None else tolerance
-        self.library.integrate_in_place(states, longest, chosen, 0, self.volume, (wanted, times))
+        self.library.integrate_in_place(states, longest, chosen, 0, self.reactor, (wanted, times))
         return times
 
     def rates(self, T: Rows, p: Real, Y: Rows) -> tuple[Rows, Rows]:
@@ -108,10 +118,9 @@ class Integrator(Stepper):
 
     def jacobian(self, T: float, p: float, Y: np.ndarray) -> np.ndarray:
         """d(dT/dt, dY/dt) / d(T, Y) of one state, (1 + n_species, 1 + n_species): T [K], p [Pa], Y
-        (n_species,), each Y by itself, at constant pressure, or volume if `volume` says so. Raises
-        ValueError as `rates`."""
+        (n_species,), each Y by itself, of this reactor. Raises ValueError as `rates`."""
         state = require_rates(states_of(np.array([T]), p, np.asarray(Y)[None]))
-        return self.library.jacobian(state[0], self.volume)
+        return self.library.jacobian(state[0], self.reactor)
 
 
 class Solver(Integrator):
@@ -120,9 +129,9 @@ class Solver(Integrator):
 
     tolerance: relative to the change of a state over a step, plus 1 K and 1e-5 in Y. From 5e-4 on
     the lanes are floats with Shampine's method (1982), of order 4; below, down to 1e-9, they are
-    doubles with the exact Jacobian and Rodas5P (Steinebach 2023), of order 5. volume: as in
-    `Integrator`; folder: where sources and library are written, None for a cache. mechanism: the
-    solver's; library: the compiled one, a `Library`.
+    doubles with the exact Jacobian and Rodas5P (Steinebach 2023), of order 5. volume, enthalpy:
+    as in `Integrator`; folder: where sources and library are written, None for a cache.
+    mechanism: the solver's; library: the compiled one, a `Library`.
     """
 
     def __init__(
@@ -131,9 +140,10 @@ class Solver(Integrator):
         tolerance: float = TOLERANCE,
         volume: bool = False,
         folder: Path | None = None,
+        enthalpy: bool = False,
     ):
         library = load_built(lambda: build(files_of(mechanism), folder))
-        super().__init__(library, tolerance, volume)
+        super().__init__(library, tolerance, volume, enthalpy)
         self.mechanism = mechanism
 
     def with_multipliers(self, factors: Rows) -> "MultipliedSolver":
@@ -141,15 +151,16 @@ class Solver(Integrator):
         `MultipliedSolver`."""
         from combred.native.solver.multipliers import MultipliedSolver
 
-        return MultipliedSolver(self.mechanism, factors, self.tolerance, self.volume)
+        kept = self.volume, self.enthalpy
+        return MultipliedSolver(self.mechanism, factors, self.tolerance, *kept)
 
     def __repr__(self) -> str:
-        kept = "volume" if self.volume else "pressure"
+        kept = ("pressure", "volume", "density and enthalpy")[self.reactor]
         return (
             f"<combred.solver of {self.mechanism.name}: {self.mechanism.n_species} species, at "
             f"constant {kept}, tolerance {self.tolerance:g}>"
         )
 
     def __reduce__(self) -> tuple:
-        of = self.mechanism, self.tolerance, self.volume
+        of = self.mechanism, self.tolerance, self.volume, None, self.enthalpy
         return type(self), of, {"sources": self.sources}

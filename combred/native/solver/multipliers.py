@@ -30,13 +30,14 @@ class MultipliedSolver(Integrator):
     reverse, in the order of the mechanism's reactions: those of Cantera's `set_multiplier`. A
     reaction with a factor of 0 is not there.
 
-    The library is compiled at the first use. tolerance, volume: as of `Solver`. Raises ValueError
-    for factors of another shape, and for those that are negative or not finite.
+    The library is compiled at the first use. tolerance, kept (volume and enthalpy): as of
+    `Integrator`. Raises ValueError for factors of another shape, and for those that are negative or
+    not finite.
     """
 
-    def __init__(self, mechanism: Mechanism, factors: Rows, tolerance: float, volume: bool = False):
+    def __init__(self, mechanism: Mechanism, factors: Rows, tolerance: float, *kept: bool):
         library, n = _library(mechanism)
-        super().__init__(library, tolerance, volume)
+        super().__init__(library, tolerance, *kept)
         self.mechanism = mechanism
         self.factors = np.array(factors, dtype=np.float64)
         if self.factors.shape != (n,):

@@ -26,7 +26,8 @@ class Sources:
     with a gas of this state, 1 / residence time of a stirred reactor. dp_dt [Pa/s].
 
     At constant volume u stands for h, and drho_dt [kg/(m3 s)] for dp_dt, with (p / rho^2) drho/dt
-    for (dp/dt) / rho. h and u are those of Cantera, with the heats of formation.
+    for (dp/dt) / rho; at constant density and enthalpy drho_dt for dp_dt, without work. h and u are
+    those of Cantera, with the heats of formation.
     """
 
     dY_dt: Real = 0.0
@@ -37,11 +38,11 @@ class Sources:
     dp_dt: Real = 0.0
     drho_dt: Real = 0.0
 
-    def rows(self, library: Library, n: int, volume: bool) -> Rows:
-        """The rows (n, 2 + n_species) of n states. Raises ValueError for other shapes, for numbers
-        that are not finite, for a `rate` without the state of its gas, and for the change of what
-        the reactor does not keep."""
-        n_species = library.n - 2
+    def rows(self, library: Library, n: int, reactor: int) -> Rows:
+        """The rows (n, 2 + n_species) of n states in a `combred_reactor` of combred.h. Raises
+        ValueError for other shapes, for numbers that are not finite, for a `rate` without the state
+        of its gas, and for the change of what the reactor does not keep."""
+        n_species, volume = library.n - 2, reactor > 0
         other = "dp_dt" if volume else "drho_dt"
         if np.any(getattr(self, other)):
             kept = "volume: give drho_dt" if volume else "pressure: give dp_dt"
@@ -58,7 +59,7 @@ class Sources:
             states = states_of(self._rows("T0", (n,)), 1.0, self._rows("Y0", (n, n_species)))
             if not np.allclose(states[:, 2:].sum(1), 1.0, rtol=0.0, atol=1e-3):
                 raise ValueError("the sum of Y0 is not 1: give mass fractions of all species")
-            found[:, 0] += rate * energies(library, states, volume)
+            found[:, 0] += rate * energies(library, states, reactor == 1)
             found[:, 2:] += rate[:, None] * states[:, 2:]
         return found
 

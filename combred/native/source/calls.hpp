@@ -145,10 +145,11 @@ int combred_temperature(size_t n, double *states, const double *h) {
 int combred_jacobian(const double *state, int reactor, double *jacobian, void *workspace,
                      size_t workspace_size) {
   if (!state || !jacobian || !workspace) return COMBRED_NULL;
-  if (reactor < 0 || reactor > COMBRED_CONSTANT_VOLUME) return COMBRED_OPTIONS;
+  if (reactor < 0 || reactor > COMBRED_CONSTANT_DENSITY_ENTHALPY) return COMBRED_OPTIONS;
   if (workspace_size < combred_workspace_size()) return COMBRED_WORKSPACE;
   const Environment environment;
-  solver::jacobian(static_cast<DoubleSolver *>(aligned(workspace))->s.w, state, reactor != 0, jacobian);
+  solver::jacobian(static_cast<DoubleSolver *>(aligned(workspace))->s.w, state, reactor != COMBRED_CONSTANT_PRESSURE,
+                   reactor == COMBRED_CONSTANT_DENSITY_ENTHALPY, jacobian);
   return COMBRED_OK;
 }
 
@@ -160,7 +161,7 @@ int combred_jacobian(const double *state, int reactor, double *jacobian, void *w
 static int checked(size_t n, const double *states, const double *dt, size_t dt_stride,
                    const combred_options &chosen, const void *workspace, size_t workspace_size) {
   if (!(chosen.tolerance > 0.0) || chosen.tolerance > solver::LARGEST_TOLERANCE || chosen.max_steps < 0 ||
-      chosen.reactor < 0 || chosen.reactor > COMBRED_CONSTANT_VOLUME)
+      chosen.reactor < 0 || chosen.reactor > COMBRED_CONSTANT_DENSITY_ENTHALPY)
     return COMBRED_OPTIONS;
   if (dt_stride > 1) return COMBRED_STRIDE;
   if (n == 0) return COMBRED_OK;
@@ -190,8 +191,9 @@ static int integrated(size_t n, double *states, const double *dt, size_t dt_stri
   solver::Memory &memory = *reinterpret_cast<solver::Memory *>(static_cast<char *>(aligned(workspace)) + working());
   const bool ordered = solver::set_order(memory, n);
   const solver::Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
-                                chosen.reactor == COMBRED_CONSTANT_VOLUME, told.error, told.steps,
-                                &next, nullptr, nullptr, &told.not_advanced, &memory, ordered, until, time, sources};
+                                chosen.reactor != COMBRED_CONSTANT_PRESSURE, told.error, told.steps,
+                                &next, nullptr, nullptr, &told.not_advanced, &memory, ordered, until, time, sources,
+                                chosen.reactor == COMBRED_CONSTANT_DENSITY_ENTHALPY};
 #ifdef _OPENMP
   const size_t bytes = needed(), room = workspace_size / bytes, most = omp_get_max_threads();
 #pragma omp parallel num_threads((int)(room < most ? room : most))

@@ -37,7 +37,7 @@ extern "C" {
 #define COMBRED_PUBLIC
 #endif
 
-#define COMBRED_INTERFACE 8 /* changes with what is declared below */
+#define COMBRED_INTERFACE 9 /* changes with what is declared below */
 
 enum combred_status {
   COMBRED_OK = 0,
@@ -51,7 +51,11 @@ enum combred_status {
                               the others are advanced */
 };
 
-enum combred_reactor { COMBRED_CONSTANT_PRESSURE = 0, COMBRED_CONSTANT_VOLUME = 1 };
+enum combred_reactor {
+  COMBRED_CONSTANT_PRESSURE = 0,        /* and enthalpy */
+  COMBRED_CONSTANT_VOLUME = 1,          /* density and internal energy; p is the new one at the end */
+  COMBRED_CONSTANT_DENSITY_ENTHALPY = 2 /* as low-Mach flow solvers hold both; p as before */
+};
 
 /* All three have to be set: a tolerance of 0 is an error. */
 typedef struct {
@@ -102,7 +106,8 @@ COMBRED_PUBLIC int combred_advance(size_t n, double *states, const double *dt, s
    it leaves; Q [W/kg] is the energy that comes; h [J/kg] is that of combred_enthalpy. Sources of transport have
    s = 0. Gas of h0 and Y0 that flows into a stirred reactor of the residence time tau, or with which particles
    mix: Q = h0 / tau, S_k = Y0_k / tau. At constant volume u stands for h, the density rho for p, and
-   p r / rho^2 for r / rho. Elements and energy are those of the sources to rounding, but for the work of r.
+   p r / rho^2 for r / rho; at constant density and enthalpy rho for p, and 0 for r / rho. Elements and energy
+   are those of the sources to rounding, but for the work of r.
 
        const double of[] = {h0 / tau, 0.0, ...};  and Y0[k] / tau in of[2 + k]
        combred_advance_with_sources(1, state, &dt, 0, of, NULL, NULL, workspace, bytes);

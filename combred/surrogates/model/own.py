@@ -13,13 +13,15 @@ import torch
 from torch import Tensor, fx, nn
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
-from combred.config.fields import require
+from combred.chemistry.states import require_real, require_states, steps_of
+from combred.config.fields import one_line, require
 from combred.surrogates.model.forms import StateSurrogate
 from combred.surrogates.model.network import Network
 from combred.surrogates.model.own_form import Code, OwnNetwork, OwnSurrogate
 from combred.surrogates.model.own_transform import LEAST_FLOOR, Transform
 from combred.surrogates.model.transform import StateTransform
 
+MANY = 16  # states with which a network is tried
 RELU = torch.relu, nn.functional.relu, "relu"
 SILENT = nn.Dropout, nn.Identity  # no effect after training
 # Of a standardised input: C++ computes F(Y) in float32, whose rounding is 2^-24 / boxcox.
@@ -48,23 +50,29 @@ def surrogate(
     """
     if not isinstance(mechanism, Mechanism):
         mechanism = load_mechanism(mechanism)
-    rows = torch.as_tensor(states, dtype=torch.float64).detach().cpu()
+    require(isinstance(network, nn.Module), "the network has to be a torch.nn.Module")
+    is_transform = transform is None or isinstance(transform, Transform)
+    require(is_transform, "transform has to be a combred.Transform(...)")
+    dt = float(steps_of(dt, 1)[0])
+    rows = torch.from_numpy(require_real("states", states))
     n = 2 + mechanism.n_species
     are_states = rows.dim() == 2 and rows.shape[1] == n and len(rows) > 1
     require(are_states, f"states of {mechanism.name} are (n, {n}), not {tuple(rows.shape)}")
+    require_states(rows.numpy(), "states of the training")
     fits = transform is None or len(transform.mean) == n
     require(fits, f"the transform's mean has one number for T, p and each species: {n}")
     fitted = _fitted(rows, mechanism, transform, dt)
     network = copy.deepcopy(network).cpu().eval()
-    x = rows[:2] if transform is None else transform.inputs(rows[:2]).double()
+    x = rows[:MANY] if transform is None else transform.inputs(rows[:MANY]).double()
     widths, double = _widths(network, x)
+    _require_function(network, x if double else x.float())
     columns = _columns(mechanism, transform, widths[1])
     layers, why = relu_layers(network)
     why = why or why_not(transform, mechanism)
     made: StateSurrogate
     if why or transform is None:
         code = Code(columns, transform, double)
-        module = _scripted(network, code, rows[:2], fitted)
+        module = _scripted(network, code, rows, fitted)
         made = OwnSurrogate(mechanism, fitted, code, OwnNetwork(module, widths, why))
     else:
         fitted.scale[columns] = transform.target_std
@@ -93,12 +101,32 @@ def _widths(network: nn.Module, x: Tensor) -> tuple[list[int], bool]:
             try:
                 answer = network(given)
                 break
-            except RuntimeError as error:  # of another type, or of another number of inputs
-                wrong = str(error)
+            except Exception as error:  # of another type, or of another number of inputs
+                wrong = one_line(error)
     require(answer is not None, f"the network does not take inputs {tuple(x.shape)}: {wrong}")
     are_rows = isinstance(answer, Tensor) and answer.dim() == 2 and len(answer) == len(x)
     require(are_rows, "the network has to return predictions (n, n_outputs), one row a state")
     return [x.shape[1], answer.shape[1]], given is x
+
+
+def _require_function(network: nn.Module, x: Tensor) -> None:
+    """Raises ValueError for a network whose answer to a row is not a function of this row."""
+    given = x.clone()
+    with torch.no_grad():
+        first, again = network(x), network(x.clone())
+        try:
+            alone = torch.cat([network(row[None].clone()) for row in given])
+        except Exception:  # of a layer that takes no single row
+            alone = torch.zeros(0, 1)
+    require(bool(first.isfinite().all()), "the network's answers to the first states are not all "
+            "finite: are they inputs as of its training?")  # fmt: skip
+    require(torch.equal(x, given), "the network changes its inputs: give one without in-place "
+            "operations on them")  # fmt: skip
+    for other, why in ((again, "call"), (alone, "other rows of a call")):
+        same = first.shape == other.shape
+        same = same and torch.allclose(first, other, 1e-3, 1e-4 * float(first.abs().max()))
+        require(same, f"the network's answer to a state depends on the {why}: take out random "
+                "numbers, counters, and means over a batch")  # fmt: skip
 
 
 def _columns(mechanism: Mechanism, transform: Transform | None, count: int) -> list[int]:
@@ -123,7 +151,16 @@ def _scripted(network: nn.Module, code: Code, rows: Tensor, of: StateTransform) 
     try:
         torch.jit.script(network)
     except Exception:  # whatever Python a stranger's module has
-        return torch.jit.trace(network, code.encode(rows, of.variables(rows)))
+        x = code.encode(rows, of.variables(rows))
+        traced = torch.jit.trace(network, x[:2], check_trace=False)
+        with torch.no_grad():
+            try:
+                same = torch.allclose(network(x), traced(x), 1e-3, 1e-4, equal_nan=True)
+            except RuntimeError:  # of the number of rows
+                same = False
+        require(same, "torch.jit.trace gives another function, because the network's Python "
+                "depends on its inputs: write it with torch.where")  # fmt: skip
+        return traced
     return network
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 import torch
 from torch import Tensor
 
+from combred.chemistry.states import require_real
 from combred.config.fields import require
 from combred.surrogates.model.transform import POWER, BoxCox, signed_power
 
@@ -46,7 +47,7 @@ class Transform:
 
     def __post_init__(self):
         for name in ("mean", "std", "target_mean", "target_std"):
-            value = torch.as_tensor(getattr(self, name), dtype=torch.float64).detach().cpu()
+            value = torch.from_numpy(require_real(name, getattr(self, name)).copy())
             require(value.dim() == 1 and bool(value.isfinite().all()), f"{name}: finite, (n,)")
             object.__setattr__(self, name, value)
         spreads = torch.cat([self.std, self.target_std])
@@ -55,9 +56,10 @@ class Transform:
         sizes = [(self.mean, self.std), (self.target_mean, self.target_std)]
         require(all(len(a) == len(b) for a, b in sizes), "a mean and its std differ in length")
         for name in ("boxcox", "power"):
-            value = getattr(self, name)
+            value = float(require_real(name, getattr(self, name)))
             require(LEAST_EXPONENT <= value <= 1, f"{name}={value} has to be in [0.001, 1]")
-        require(self.floor >= LEAST_FLOOR, f"floor={self.floor} has to be {LEAST_FLOOR:g} or more")
+        floor = float(require_real("floor", self.floor))
+        require(LEAST_FLOOR <= floor < 1, f"floor={floor} has to be from {LEAST_FLOOR:g} to 1")
         require(
             self.predicts in ("change", "state"), f"predicts={self.predicts!r}: change or state"
         )
@@ -72,7 +74,11 @@ class Transform:
     ) -> Self:  # fmt: skip
         """The transform of a training from `states` to `later` [T, p, Y], (n, 2 + n_species) both.
         The mean of a change is not subtracted: zero stays zero."""
-        n = torch.as_tensor(states).shape[1]
+        states, later = require_real("states", states), require_real("later", later)
+        are_pairs = states.ndim == 2 and states.shape == later.shape and len(states) > 1
+        require(are_pairs, f"states and later are (n, 2 + n_species) both, n > 1, and not "
+                f"{states.shape} and {later.shape}")  # fmt: skip
+        n = states.shape[1]
         zeros, ones = torch.zeros(n), torch.ones(n)
         bare = cls(zeros, ones, zeros, ones, boxcox, floor)
         v, w = bare.variables(states), bare.variables(later)

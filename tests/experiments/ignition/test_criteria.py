@@ -8,7 +8,7 @@ import combred
 from combred.chemistry.stepper import Solution, Stepper
 from combred.experiments.ignition.criteria import first_stage
 
-CRITERIA = ("max dT/dt", "peak OH", "half rise", 400.0)
+CRITERIA = ("max dT/dt", "peak OH", "peak HO2", "half rise", 400.0)
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +31,17 @@ def cvode_s(gas: ct.Solution, volume: bool) -> list[float]:
     reactor = (ct.IdealGasReactor if volume else ct.IdealGasConstPressureReactor)(gas, clone=False)
     net, start = ct.ReactorNet([reactor]), gas.T
     net.rtol, net.atol, net.max_time_step = 1e-10, 1e-18, 2e-7
-    rows, end = [(0.0, start, 0.0)], np.inf
+    rows, end = [(0.0, start, 0.0, 0.0)], np.inf
     while rows[-1][0] < end:
         net.step()
-        rows.append((net.time, gas.T, gas["OH"].Y[0]))
+        rows.append((net.time, gas.T, *gas["OH", "HO2"].Y))
         if gas.T > start + 400.0 and end == np.inf:
             end = 5.0 * net.time
-    t, T, OH = np.array(rows).T
+    t, T, OH, HO2 = np.array(rows).T
     gas.equilibrate("UV" if volume else "HP")
     steepest = vertex(0.5 * (t[1:] + t[:-1]), np.diff(T) / np.diff(t))
     passed = np.interp([0.5 * (start + gas.T), start + 400.0], T[: T.argmax()], t[: T.argmax()])
-    return [steepest, vertex(t, OH), *passed]
+    return [steepest, vertex(t, OH), vertex(t, HO2), *passed]
 
 
 @pytest.mark.parametrize("volume", [False, True])
@@ -73,7 +73,7 @@ def test_what_does_not_ignite_or_has_no_peak_is_infinite(solver_of, h2o2, mixtur
         assert np.isinf(
             combred.ignition_delay(solver, 0.3 * T, p, Y, criterion, longest=1e-3)
         ).all()
-    for criterion in ("peak N2", "first stage"):
+    for criterion in ("peak N2", "peak AR", "peak H2", "first stage"):
         assert np.isinf(combred.ignition_delay(solver, T, p, Y, criterion)).all()
     delay = combred.ignition_delay(solver, T, p, Y, 400.0)
     assert np.isinf(
@@ -85,6 +85,22 @@ def test_what_does_not_ignite_or_has_no_peak_is_infinite(solver_of, h2o2, mixtur
 def test_another_criterion_is_refused(solver_of, h2o2, mixtures, criterion):
     with pytest.raises(ValueError, match=r"criterion="):
         combred.ignition_delay(solver_of(h2o2), *mixtures, criterion)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"Y": 1.5}, "sum of Y is not 1"),
+        ({"longest": np.nan}, "longest=nan"),
+        ({"threads": 0}, "threads=0"),
+        ({"criterion": None}, "criterion=None"),
+    ],
+)
+def test_what_would_seem_not_to_ignite_is_refused(solver_of, h2o2, mixtures, changed, words):
+    T, p, Y = mixtures
+    Y = Y * changed.pop("Y", 1.0)
+    with pytest.raises(ValueError, match=words):
+        combred.ignition_delay(solver_of(h2o2), T, p, Y, **changed)
 
 
 class Prescribed(Stepper):

@@ -161,9 +161,9 @@ class Truth:
         destruction = self.used @ forward + self.made @ reverse
         return net * scale, destruction * scale, size * scale
 
-    def source(self, T: float, p: float, Y: np.ndarray, rho: float = 0.0) -> np.ndarray:
-        """[dT/dt, dY/dt] at the pressure p, or at the density rho [kg/m3] if there is one; of
-        mass fractions that need not have the sum 1."""
+    def source(self, T: float, p: float, Y: np.ndarray, rho=0.0, enthalpy=False) -> np.ndarray:
+        """[dT/dt, dY/dt] at the pressure p, or at the density rho [kg/m3] if there is one, of
+        constant internal energy or enthalpy; of mass fractions that need not have the sum 1."""
         gas = self.gas
         gas.set_unnormalized_mass_fractions(Y)
         if rho:
@@ -172,7 +172,7 @@ class Truth:
             gas.TP = T, p
         moles, w = Y / self.W, gas.net_production_rates
         energy, capacity = gas.partial_molar_enthalpies, gas.partial_molar_cp
-        if rho:
+        if rho and not enthalpy:
             energy, capacity = energy - ct.gas_constant * T, capacity - ct.gas_constant
         heat = -(energy @ w) / (gas.density * (capacity @ moles))
         return np.concatenate([[heat], w * self.W / gas.density])

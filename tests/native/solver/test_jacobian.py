@@ -32,7 +32,7 @@ def assert_is_the_derivative(solver, truth, T, p, Y):
     """The Jacobian of a solver is that of Cantera's right-hand side."""
     truth.set(T, p, Y)
     rho = truth.gas.density if solver.volume else 0.0
-    true = differences(lambda T, Y: truth.source(T, p, Y, rho), T, Y)
+    true = differences(lambda T, Y: truth.source(T, p, Y, rho, solver.enthalpy), T, Y)
     found = solver.jacobian(T, p, Y)
     allowed = RELATIVE * truth.size(T, p, Y)[:, None] / np.array([T, *Y])
     assert np.abs(true).max() > 1.0
@@ -42,15 +42,19 @@ def assert_is_the_derivative(solver, truth, T, p, Y):
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*T2=0")  # of Cantera
 REACTORS = pytest.mark.parametrize("volume", [False, True], ids=["pressure", "volume"])
+# The solver's volume and enthalpy, in the order of combred_reactor of combred.h.
+EVERY_REACTOR = pytest.mark.parametrize(
+    "kept", [(False, False), (True, False), (True, True)], ids=["pressure", "volume", "enthalpy"]
+)
 
 
-@REACTORS
+@EVERY_REACTOR
 @pytest.mark.parametrize("name", ["drm19", "h2o2", "every_thermo", "every_kind"])
-def test_jacobian_of_mixtures(request, solver_of, truth_of, name, volume):
+def test_jacobian_of_mixtures(request, solver_of, truth_of, name, kept):
     """Species in comparable amounts, so that no entry hides behind another's; T not within 1 % of
     the 1000 K at which polynomials change."""
     mechanism = request.getfixturevalue(name)
-    solver, truth = solver_of(mechanism, volume), truth_of(mechanism)
+    solver, truth = solver_of(mechanism, *kept), truth_of(mechanism)
     rng = np.random.default_rng(0)
     for T in (650.0, 1250.0, 2100.0, 2900.0):
         Y, p = rng.dirichlet(np.full(mechanism.n_species, 5.0)), 10 ** rng.uniform(4.0, 6.5)

@@ -1,7 +1,9 @@
 """Sources beside the reactions: against Radau with Cantera's rates, analytic limits, what is kept.
 
-The truth integrates T and Y with the right-hand side written out below, in both kinds of reactor.
+The truth integrates T and Y with the right-hand side written out below, in every kind of reactor.
 """
+
+import pickle
 
 import cantera as ct
 import numpy as np
@@ -13,7 +15,10 @@ from combred.cantera import Reactor
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.thermo import Thermo
 
-REACTORS = pytest.mark.parametrize("volume", [False, True], ids=["pressure", "volume"])
+# The solver's volume and enthalpy, in the order of combred_reactor of combred.h.
+REACTORS = pytest.mark.parametrize(
+    "kept", [(False, False), (True, False), (True, True)], ids=["pressure", "volume", "enthalpy"]
+)
 TERMS = ("dY_dt", "heating", "rate", "drift")
 N = 6
 
@@ -47,18 +52,19 @@ def conditions(mechanism, volume: bool, terms: tuple[str, ...]):
 class Truth:
     """The right-hand side of one state, d(T, Y)/dt, with Cantera's rates and energies."""
 
-    def __init__(self, mechanism, volume: bool, T, p, Y, of: Sources, i: int):
-        self.gas, self.W, self.volume = mechanism.solution(), mechanism.molecular_weights, volume
+    def __init__(self, mechanism, kept, T, p, Y, of: Sources, i: int):
+        self.gas, self.W = mechanism.solution(), mechanism.molecular_weights
+        self.volume, self.enthalpy = kept
         self.S = np.broadcast_to(of.dY_dt, (N, len(Y)))[i]
         self.Q, self.rate, self.dx = (
             np.broadcast_to(x, N)[i]
-            for x in (of.heating, of.rate, of.drho_dt if volume else of.dp_dt)
+            for x in (of.heating, of.rate, of.drho_dt if self.volume else of.dp_dt)
         )
         self.Y0 = Y if of.Y0 is None else of.Y0
         self.set(0.0, of.T0 or T, self.Y0, p)
         self.energy0 = self.energies()[0] @ self.Y0
         self.set(0.0, T, Y, p)
-        self.x = self.gas.density if volume else p
+        self.x = self.gas.density if self.volume else p
 
     def set(self, t: float, T: float, Y, p: float = 0.0) -> None:
         self.gas.set_unnormalized_mass_fractions(Y)
@@ -69,7 +75,7 @@ class Truth:
 
     def energies(self):
         """Of each species per mass: u or h, cv or cp."""
-        gas, R = self.gas, ct.gas_constant * self.volume
+        gas, R = self.gas, ct.gas_constant * (self.volume and not self.enthalpy)
         energies, capacities = gas.partial_molar_enthalpies - R * gas.T, gas.partial_molar_cp - R
         return energies / self.W, capacities / self.W
 
@@ -78,7 +84,7 @@ class Truth:
         self.set(t, T, Y)
         energy, capacity = self.energies()
         rho, total = self.gas.density, self.S.sum()
-        power = self.dx / rho * (self.gas.P / rho if self.volume else 1.0)
+        power = self.dx / rho * (self.gas.P / rho if self.volume else 1.0) * (not self.enthalpy)
         dY = self.gas.net_production_rates * self.W / rho + self.S - Y * total
         dY = dY + self.rate * (self.Y0 - Y)
         e = energy @ Y
@@ -95,16 +101,18 @@ class Truth:
 
 
 @REACTORS
-@pytest.mark.parametrize("terms", [*((term,) for term in TERMS), TERMS], ids=[*TERMS, "all"])
-def test_states_are_those_of_radau(solver_of, h2o2, volume, terms):
+@pytest.mark.parametrize(
+    "terms", [(), *((term,) for term in TERMS), TERMS], ids=["none", *TERMS, "all"]
+)
+def test_states_are_those_of_radau(solver_of, h2o2, kept, terms):
     """Floats and doubles. Seen: a tenth of each bound, of the change of T + 1 K and of Y + 1e-5;
     1e-6 is the jump of h of N2 and AR at 1000 K, which Radau passes over."""
-    T, p, Y, dt, of = conditions(h2o2, volume, terms)
-    truth = [Truth(h2o2, volume, T[i], p[i], Y[i], of, i) for i in range(N)]
+    T, p, Y, dt, of = conditions(h2o2, kept[0], terms)
+    truth = [Truth(h2o2, kept, T[i], p[i], Y[i], of, i) for i in range(N)]
     end = [truth[i].end(T[i], Y[i], dt[i]) for i in range(N)]
     T1, p1, Y1 = (np.array(x) for x in zip(*end, strict=True))
     for tolerance, most in ((1e-2, 2e-2), (1e-3, 5e-3), (1e-5, 5e-5), (1e-8, 2e-6)):
-        found = solver_of(h2o2, volume).with_sources(of).integrate(T, p, Y, dt, tolerance)
+        found = solver_of(h2o2, *kept).with_sources(of).integrate(T, p, Y, dt, tolerance)
         off_Y = np.abs(found.Y - Y1).max(1) / (np.abs(Y1 - Y).max(1) + 1e-5)
         assert (np.abs(found.T - T1) / (np.abs(T1 - T) + 1.0)).max() <= most
         assert off_Y.max() <= most and np.abs(found.p / p1 - 1.0).max() <= most
@@ -112,7 +120,7 @@ def test_states_are_those_of_radau(solver_of, h2o2, volume, terms):
 
 @REACTORS
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-6])
-def test_elements_mass_and_energy_are_those_of_the_sources(mechanism, solver_of, volume, tolerance):
+def test_elements_mass_and_energy_are_those_of_the_sources(mechanism, solver_of, kept, tolerance):
     """y = exp(-s dt) y(0) + (1 - exp(-s dt)) S / s of elements, inert species and energy; of mass
     that comes, of a net sink, and where the sum of S is only rounding."""
     rng, W = np.random.default_rng(3), mechanism.molecular_weights
@@ -126,22 +134,22 @@ def test_elements_mass_and_energy_are_those_of_the_sources(mechanism, solver_of,
     S[30:60] += rng.uniform(0.0, 2.0, (30, 1)) * Y[:1]
     S[60:] -= 0.1 * Y[60:]
     S, Q = S / dt, rng.uniform(-2e5, 2e5, n) / dt
-    solver = solver_of(mechanism, volume).with_sources(Sources(S, Q))
+    solver = solver_of(mechanism, *kept).with_sources(Sources(S, Q))
     found = solver.integrate(T, p, Y, dt, tolerance)
     s = S.sum(1)
     time = np.where(np.abs(s * dt) < 1e-9, dt, -np.expm1(-s * dt) / np.where(s == 0.0, 1.0, s))
-    kept = np.exp(-s * dt)
-    due = kept[:, None] * Y + time[:, None] * S
+    left = np.exp(-s * dt)
+    due = left[:, None] * Y + time[:, None] * S
     assert np.abs(found.Y.sum(1) - 1.0).max() <= 2e-15 and found.Y.min() >= 0.0
     assert np.abs((found.Y - due) @ mechanism.elements.T).max() <= 4e-15
     assert np.abs((found.Y - due)[:, mechanism.inert]).max() <= 1e-15
     assert np.abs(found.Y - due).max() > 1e-2  # something burns
     before, after = (
-        thermo.enthalpy(T, Y) - volume * ct.gas_constant * T * (Y / W).sum(1)
+        thermo.enthalpy(T, Y) - (kept == (True, False)) * ct.gas_constant * T * (Y / W).sum(1)
         for T, Y in ((T, Y), (found.T, found.Y))
     )
     size = np.abs(before) + 1e3 * T + np.abs(Q) * dt
-    assert np.all(np.abs(after - kept * before - time * Q) <= 1e-12 * size)
+    assert np.all(np.abs(after - left * before - time * Q) <= 1e-12 * size)
 
 
 @pytest.mark.parametrize("tolerance, off", [(1e-3, 1e-4), (1e-6, 2e-7)])
@@ -253,3 +261,15 @@ def test_nonsense_is_refused(solver_of, h2o2):
         solver_of(h2o2).with_sources(Sources()).time_to(*state[:3], 1600.0, 1.0)
     with pytest.raises(ValueError, match="with_sources"):
         Reactor(h2o2.solution(), solver_of(h2o2).with_sources(Sources()))
+
+
+def test_another_reactor_is_refused(solver_of, h2o2):
+    library, state = solver_of(h2o2).library, np.array([[1200.0, 1e5, *np.eye(10)[0]]])
+    for reactor in (-1, 3):
+        with pytest.raises(ValueError, match="reactor 0, 1 or 2"):
+            library.integrate_in_place(state, 1e-6, 1e-3, reactor=reactor)
+        with pytest.raises(ValueError, match="reactor 0, 1 or 2"):
+            library.jacobian(state[0], reactor)
+    with pytest.raises(ValueError, match="give enthalpy with volume=True"):
+        solver_of(h2o2, False, True)
+    assert "density and enthalpy" in repr(pickle.loads(pickle.dumps(solver_of(h2o2, True, True))))

@@ -170,3 +170,47 @@ def test_wrong_transforms_are_refused(steps, h2o2, change, said):
 def test_states_of_another_mechanism_are_refused(steps, drm19):
     with pytest.raises(ValueError, match=r"drm19.yaml are \(n, 23\)"):
         combred.surrogate(nn.Linear(23, 23), drm19, dt=DT, states=steps[0])
+
+
+class Answers(nn.Module):
+    """A layer whose answer is changed by a function."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.layer, self.change = nn.Linear(12, 12), change
+
+    def forward(self, x):
+        return self.change(self.layer(x), x)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda y, _: nn.functional.dropout(y, 0.5, training=True), "depends on the call"),
+        (lambda y, _: y - y.mean(0), "other rows"),
+        (lambda y, x: y + x.mul_(2.0), "changes its inputs"),
+        (lambda y, x: torch.where(x[:, :1] > 0.0, y, y / 0.0), "not all finite"),
+        (lambda y, x: 2.0 * y if len(x) > 16 else y, "torch.jit.trace"),  # beyond those tried
+    ],
+)
+def test_a_network_that_is_no_function_of_a_state_is_refused(steps, h2o2, change, said):
+    transform = combred.Transform.fit(*steps)
+    with pytest.raises(ValueError, match=said):
+        combred.surrogate(Answers(change), h2o2, transform, dt=DT, states=steps[0])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"dt": np.nan}, "dt = nan"),
+        ({"states": np.full((4, 12), 1.0)}, "states of the training"),
+        ({"network": "net.pt"}, "torch.nn.Module"),
+        ({"transform": {}}, "combred.Transform"),
+    ],
+)
+def test_other_things_are_refused(steps, h2o2, given, said):
+    usual = {"network": nn.Linear(12, 12), "mechanism": h2o2, "dt": DT, "states": steps[0]}
+    with pytest.raises(ValueError, match=said):
+        combred.surrogate(**(usual | given))
+    with pytest.raises(ValueError, match="states and later"):
+        combred.Transform.fit(steps[0], steps[1][:3])

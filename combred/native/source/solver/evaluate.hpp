@@ -20,10 +20,10 @@ template <class R> struct Work {
 };
 
 // What a block has besides its state: the pressure over R C0 [K], or at constant volume the density
-// over C0.
+// over C0; whether it then keeps the enthalpy, not the internal energy.
 template <class R> struct Reactor {
   Vector<R> p, rho;
-  bool volume;
+  bool volume, enthalpy;
 };
 
 // f (UNKNOWNS) at T, n: dn/dt, and dT/dt as the last; cp of the mixture over R. D: also what the
@@ -66,7 +66,7 @@ INLINE void evaluate(Work<R> &s, const Reactor<R> &reactor, Vector<R> T, const V
   set_pressures(g);
   rates_of_progress<R, D>(g, s.q);
   production(s.q, s.g0);
-  if (reactor.volume)
+  if (reactor.volume && !reactor.enthalpy)
     for (int k = 0; k < SPECIES; k++) {
       g.h[k] = g.h[k] - g.T;
       g.cp[k] = g.cp[k] - R(1);

@@ -107,8 +107,8 @@ INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
     const auto change = [&](int k) { return select(own, load_half<R>(s.out.x[k], half), Doubles{}); };
     for (int k = 0; k < REACTIVE; k++) dn[k] = change(k);
     if constexpr (Method::SOURCES)
-      close(state, supply_of(call, rows), dn, change(REACTIVE), change(REACTIVE + 1), call.volume);
-    else close(state, dn, change(REACTIVE), call.volume);
+      close(state, supply_of(call, rows), dn, change(REACTIVE), change(REACTIVE + 1), call.volume, call.enthalpy);
+    else close(state, dn, change(REACTIVE), call.volume, call.enthalpy);
     const unsigned good = bits & bits_of((state.T >= all_of<double>(LOWEST_T)) & (state.T <= all_of<double>(HIGHEST_T)));
     x[0] = state.T;
     x[1] = state.p;

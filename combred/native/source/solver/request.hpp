@@ -68,6 +68,7 @@ struct Request {
   const double *until;  // a row ends after the step in which its T passes this one; NULL: at dt
   double *time;         // when T passes it; infinite where it does not
   const double *sources;  // rows as those of the states (combred.h); NULL: none
+  bool enthalpy;          // at constant volume it is kept, not the internal energy
 };
 
 // The row that is the next one after i others.

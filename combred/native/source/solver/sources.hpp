@@ -5,7 +5,7 @@
 //
 //     dY_k/dt = w_k / rho + S_k - s Y_k        dh/dt = Q - s h + P        P = R T sum_k n_k dx/dt / x
 //
-// (volume: u for h). So S_k = Y0_k / tau, Q = h0 / tau is a gas Y0, h0 that
+// (volume: u for h; density and enthalpy: P = 0). So S_k = Y0_k / tau, Q = h0 / tau is a gas Y0, h0 that
 // flows in and displaces the other. As dT/dt = (Q + P - sum_k h_k S_k - sum_k h_k g_k / rho) / cp has no s, rounding
 // of h does not matter.
 //
@@ -25,6 +25,7 @@ template <class R> INLINE Reactor<R> moved(Reactor<R> reactor, Vector<R> dx) {
 
 // P over R, after `evaluate`.
 template <class R> INLINE Vector<R> work_rate(const Gas<R> &g, const Reactor<R> &reactor, Vector<R> dx) {
+  if (reactor.enthalpy) return Vector<R>{};
   return reactor.volume ? Vector<R>(g.p * g.per_rho * g.per_rho * dx) : Vector<R>(g.per_rho * dx);
 }
 

@@ -60,8 +60,9 @@ INLINE Mask<double> can_end(const Supply &of, const State &state, bool volume) {
 }
 
 // As `close` of closure.hpp, of a state with sources; work: over R.
-INLINE void close(State &state, const Supply &of, const Doubles *dn, Doubles dT, Doubles work, bool volume) {
-  Doubles n[2][SPECIES], due[REACTIVE], S[2] = {}, x = given_x(state, volume);
+INLINE void close(State &state, const Supply &of, const Doubles *dn, Doubles dT, Doubles work, bool volume,
+                  bool enthalpy) {
+  Doubles n[2][SPECIES], due[REACTIVE], S[2] = {}, none[2] = {}, x = given_x(state, volume);
   for (int k = 0; k < SPECIES; k++) {
     n[0][k] = state.Y[k] * PER_WEIGHT[k];
     const Doubles mixed = later(of, n[0][k], of.sources[k]);
@@ -71,7 +72,8 @@ INLINE void close(State &state, const Supply &of, const Doubles *dn, Doubles dT,
   const Mask<double> kept = keep_elements(due, n[1]);
   for (int m = 0; volume && m < 2; m++) S[m] = sum_of<SPECIES>([&](int k) { return n[m][k]; });
   const Doubles energy[] = {of.kept, of.time * of.sources[ENERGY] + work};
-  const Doubles T = temperature(state.T, n, S, state.T + dT, energy), end = x + of.sources[DRIFT] * of.dt;
+  const Doubles T = temperature(state.T, n, enthalpy ? none : S, state.T + dT, energy);
+  const Doubles end = x + of.sources[DRIFT] * of.dt;
   state.p = state.p * (end / x);
   if (volume) state.p = state.p * (T * S[1]) / (state.T * S[0]);
   state.T = select(kept, T, all_of<double>(infinity()));

@@ -15,9 +15,10 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 from rich.progress import track
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from combred.files.records import write_bytes
 from combred.files.trace import Trace
 from examples.vision.images import Images
 
@@ -218,9 +219,7 @@ def trained(
     fit(network, images, settings, checkpoint)
     network.cpu().eval()
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
-    save_file(network.state_dict(), new)
-    new.replace(path)
+    write_bytes(path, save(network.state_dict()))
     checkpoint.unlink(missing_ok=True)
     return network
 

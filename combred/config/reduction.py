@@ -3,7 +3,8 @@
 import difflib
 from dataclasses import dataclass
 
-from combred.config.fields import check, is_positive, number, require, setting, shown
+from combred.config.fields import require, shown
+from combred.config.setting import check, is_positive, number, setting
 
 REDUCTIONS = (
     *("condensation", "brain_surgeon", "interpolative", "folding"),

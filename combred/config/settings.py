@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 
 from combred.config.data import SamplingSettings, SensitivitySettings
 from combred.config.export import ExportSettings
-from combred.config.fields import check, require, setting, shown
+from combred.config.fields import require, shown
 from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.reduction import ReductionSettings
+from combred.config.setting import check, setting
 from combred.config.validation import ValidationSettings
 
 LONGEST_NAME = 200  # bytes of the name of a run; file systems have 255

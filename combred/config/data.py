@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from combred.config.fields import require
-from combred.config.setting import check, setting
+from combred.config.values import check, setting
 
 
 @dataclass(frozen=True)

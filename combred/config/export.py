@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from combred.config.reduction import CRITERIA, parse_criteria
-from combred.config.setting import setting
+from combred.config.values import setting
 
 
 @dataclass(frozen=True)

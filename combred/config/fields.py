@@ -1,12 +1,6 @@
-"""What messages of errors show of what a user gave, and how it is refused."""
+"""What is refused, and how a text is shown in a message."""
 
 from typing import Any
-
-
-def require(condition: bool, message: str) -> None:
-    """ValueError(message) unless the condition holds."""
-    if not condition:
-        raise ValueError(message)
 
 
 def shown(text: Any, most: int = 80) -> str:
@@ -18,3 +12,9 @@ def shown(text: Any, most: int = 80) -> str:
 def one_line(error: Exception) -> str:
     """The message of an error of Cantera, which frames its lines with asterisks, on one line."""
     return " ".join(line.strip() for line in str(error).splitlines() if line.strip(" *"))
+
+
+def require(condition: bool, message: str) -> None:
+    """ValueError(message) unless the condition holds."""
+    if not condition:
+        raise ValueError(message)

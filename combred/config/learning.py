@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from combred.config.fields import require, shown
-from combred.config.setting import check, is_positive, setting
+from combred.config.values import check, is_positive, setting
 
 LARGEST_SCALE = 1000.0  # of an initialisation
 GROWN = 2  # initial batch of a retraining, over that of the training: fewer, smaller steps

@@ -4,7 +4,7 @@ import difflib
 from dataclasses import dataclass
 
 from combred.config.fields import require, shown
-from combred.config.setting import check, is_positive, number, setting
+from combred.config.values import check, is_positive, number, setting
 
 REDUCTIONS = (
     *("condensation", "brain_surgeon", "interpolative", "folding"),
@@ -48,8 +48,8 @@ def parse_method(text: str) -> tuple[str, dict[str, str | float]]:
             right, options[name] = value in possible[name], value
             allowed = f"one of {', '.join(possible[name])}"
         else:
-            options[name] = given = number(value)
-            right = low <= given <= high
+            options[name] = number(value)
+            right = low <= options[name] <= high
             allowed = f"a number from {low:g} to {high:g}"
         require(right, f"reduction.method={shown(text)}: {name} is {allowed}")
     return method, options
@@ -72,17 +72,17 @@ def parse_criteria(text: str, name: str = "reduction.criteria") -> dict[str, flo
                 + (f"; did you mean {near[0]}?" if near else "")
             )
         require(kind not in limits, f"{name}: {kind} is given twice")
-        value = amount.removesuffix("%").strip()
+        digits = amount.removesuffix("%").strip()
         require(
-            is_positive(value),
+            is_positive(digits),
             f"{name}: {shown(item.strip())!r} wants a positive limit, as in {kind}:1%",
         )
+        limits[kind] = number(digits) / (100 if amount.endswith("%") else 1)
         require(
-            amount.endswith("%") or float(value) < 1,
+            amount.endswith("%") or limits[kind] < 1,
             f"{name}: {item.strip()!r}: a plain number is a share (0.01 is 1 %); for percent write "
-            f"{kind}:{value}%",
+            f"{kind}:{digits}%",
         )
-        limits[kind] = float(value) / (100 if amount.endswith("%") else 1)
     return limits
 
 

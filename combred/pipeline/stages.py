@@ -66,6 +66,16 @@ def stage_table(settings: ReductionSettings) -> list[Stage]:
     return [Stage(i, layer, threshold) for i, (layer, threshold) in enumerate(pairs, start=1)]
 
 
+def sizes(before: Network, after: Network) -> dict:
+    """Widths and weights of a network before and after its reduction, for the record of a stage."""
+    return {
+        "widths_before": before.widths,
+        "widths_after": after.widths,
+        "weights_before": before.n_weights,
+        "weights_after": after.n_weights,
+    }
+
+
 def reduce_stage(
     network: Network, stage: Stage, settings: ReductionSettings, calibration: Tensor, full: int
 ) -> tuple[Network, dict]:
@@ -97,17 +107,13 @@ def reduce_stage(
         found = reduce(network, calibration[:1], **how)
     except Unchanged as reason:
         raise ValueError(f"stage {stage.index} ({stage.what}): {reason} {remedy}") from reason
-    reduced, told = cast(Network, found.network), [asdict(layer) for layer in found.trace]
-    record = {"stage": stage.index, "method": stage.method, **amount}
-    record |= {"compensation": settings.compensation} | sizes(network, reduced)
-    return reduced, record | {"trace": told, "output_error": found.output_error}
-
-
-def sizes(before: Network, after: Network) -> dict:
-    """Widths and weights of a network before and after a reduction, for its record."""
-    return {
-        "widths_before": before.widths,
-        "widths_after": after.widths,
-        "weights_before": before.n_weights,
-        "weights_after": after.n_weights,
+    reduced = cast(Network, found.network)
+    return reduced, {
+        "stage": stage.index,
+        "method": stage.method,
+        **amount,
+        "compensation": settings.compensation,
+        **sizes(network, reduced),
+        "trace": [asdict(layer) for layer in found.trace],
+        "output_error": found.output_error,
     }

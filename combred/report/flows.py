@@ -134,8 +134,10 @@ def curve_picture(
     if len(cases) > COLUMNS:
         caption += f" The {COLUMNS} cases with the largest errors of T are shown."
     sizes = np.nan_to_num(np.array([error for _, error in cases], float), nan=np.inf)
-    worst = sorted(np.argsort(-sizes, kind="stable")[:COLUMNS])
-    shown = [history(cases[i][0], {key: of[i] for key, of in curves.items()}) for i in worst]
-    draw = partial(draw_histories, shown, "mean T" if name == "stirred" else "T")
+    shown = []
+    for i in sorted(np.argsort(-sizes, kind="stable")[:COLUMNS]):
+        of_case = {key: of[i] for key, of in curves.items()}
+        shown.append(history(cases[i][0], of_case, list(of_case["reference"]["Y"])))
+    draw = partial(draw_histories, shown, "mean " if shown[0].axis == "t" else "")
     source = ", ".join(dict.fromkeys(reversed(files)))
     return Picture(name, draw, "Temperature and species, with the reference", caption, source)

@@ -16,9 +16,8 @@ from combred.experiments.storage import read_runs
 from combred.files.records import read_json
 from combred.report.formats import atmospheres, several
 
-FILES: dict[type, str] = {
-    Rollout: "validation.h5", Flame: "flames.h5", StirredRun: "stirred.h5",
-}  # fmt: skip
+# Of the runs in a file.
+KINDS: dict[str, type] = {"validation.h5": Rollout, "flames.h5": Flame, "stirred.h5": StirredRun}
 
 
 class Folder:
@@ -55,22 +54,27 @@ class Folder:
         return read_json(self.path / f"{name}.json")
 
     def curves(
-        self, kind: type, inputs: str, species: Iterable[str], only: int | None = None
+        self, name: str, inputs: str, species: Iterable[str], only: int | None = None
     ) -> dict[str, list[dict]]:
-        """The curves of the reference and of all that is compared, with mass fractions of some
-        species (`curve`). {} where the file is missing, is not that of validation.json, or lacks a
-        result. Raises ValueError if it is damaged, or of another mechanism.
+        """T and mass fractions of some species of the reference and of all that is compared: over
+        x [m], of flames, or over t [s]. {} where the file is missing, is not that of
+        validation.json, or lacks a result. Raises ValueError if it is damaged, or of another
+        mechanism.
 
-        kind: of the runs, a key of `FILES`; inputs: the key of their inputs in validation.json;
-        only: the index of a case, None: all.
+        name: of the file; inputs: the key of its inputs in validation.json; only: the index of a
+        case, None: all.
         """
-        runs, made_with = read_runs(self.path / FILES[kind], self.mechanism, kind)
-        found = {k: runs.get(k.replace(" ", "")) for k in ("reference", *self.compared)}
-        if made_with.get("cases") != self.validation.get(inputs) or None in found.values():
+        found, made_with = read_runs(self.path / name, self.mechanism, KINDS[name])
+        groups = {key: key.replace(" ", "") for key in ("reference", *self.compared)}
+        same = made_with.get("cases") == self.validation.get(inputs)
+        if not same or not found.keys() >= set(groups.values()):
             return {}
-        columns = {name: self.mechanism.species_names.index(name) for name in species}
-        chosen = slice(only, None if only is None else only + 1)
-        return {k: [curve(run, columns) for run in (of or [])[chosen]] for k, of in found.items()}
+        chosen = slice(None) if only is None else slice(only, only + 1)
+        columns = {one: self.mechanism.index(one) for one in species}
+        return {
+            key: [curve_of(run, columns) for run in found[group][chosen]]
+            for key, group in groups.items()
+        }
 
     @property
     def cases(self) -> str:
@@ -87,8 +91,8 @@ def stages(numbers: dict) -> dict[int, dict]:
     return dict(sorted(found.items()))
 
 
-def curve(run: Any, columns: dict[str, int]) -> dict:
+def curve_of(run: Any, columns: dict[str, int]) -> dict:
     """ "T" [K] and "Y", mass fractions by the names of `columns`, of a flame over its "x" [m], 0 at
     its front, or of an ignition or a stirred reactor over "t" [s]."""
-    axis = {"x": run.x - run.front_x} if isinstance(run, Flame) else {"t": run.t}
-    return {"T": run.T, "Y": {name: run.Y[:, k] for name, k in columns.items()}} | axis
+    curve = {"T": run.T, "Y": {name: run.Y[:, k] for name, k in columns.items()}}
+    return curve | ({"x": run.x - run.front_x} if isinstance(run, Flame) else {"t": run.t})

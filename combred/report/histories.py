@@ -1,7 +1,8 @@
-"""Temperature beside the reference, and the differences from it: pictures of all pages.
+"""Temperature beside the reference, and the differences from it: the first picture of a page, and
+those of its flames and stirred reactors.
 
-Takes curves of plain numbers; gives a `Picture`. `differences` brings curves to one axis; figures
-compute nothing.
+Takes curves of plain numbers: by name, "reference" first, the arrays "x" [m] or "t" [s], "T" [K]
+and "Y", mass fractions by species. `history` brings curves to one axis; figures compute nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,25 +20,26 @@ from combred.report.style import REFERENCE, WIDTH, literal, looks
 
 MOST = 600  # points of a curve
 AXES = {"t": "t [ms]", "x": "x [mm]"}
+Numbers = Mapping[str, Sequence[float]]  # by the name of a curve
 
 
 @dataclass(frozen=True)
 class History:
-    """T [K] of a case over t [s] or x [m] (`axis`, `at`) by name, "reference" first, and the
-    `differences` of the others from it at the same place, of T and of mass fractions by species."""
+    """T [K] of a case over t [s] or x [m] (`axis`, `at`) by name, "reference" first, and by
+    quantity, "T" or a species, the `differences` of the others from it at the same places."""
 
     title: str
     axis: str
-    at: np.ndarray
-    T: Mapping[str, np.ndarray]
-    differences: Mapping[str, Mapping[str, np.ndarray]]
+    at: Sequence[float]
+    T: Numbers
+    differences: Mapping[str, Numbers]
 
 
 def differences(curves: Mapping[str, dict], key: str = "T") -> dict[str, np.ndarray]:
     """A quantity of each curve less that of the "reference", at the points of the reference; a mass
     fraction by its name. NaN where a curve has no place, or ends earlier."""
     reference = curves["reference"]
-    axis = "t" if "t" in reference else "x"
+    axis = axis_of(curves)
     at, known = np.array(reference[axis], float), values(reference, key)
     found = {}
     for name, curve in curves.items():
@@ -53,26 +55,31 @@ def differences(curves: Mapping[str, dict], key: str = "T") -> dict[str, np.ndar
     return found
 
 
+def axis_of(curves: Mapping[str, dict]) -> str:
+    """The axis of curves: "t" or "x"."""
+    return "t" if "t" in curves["reference"] else "x"
+
+
 def values(curve: dict, key: str) -> np.ndarray:
     """T or a mass fraction of a curve."""
     return np.array(curve["T"] if key == "T" else curve["Y"][key], float)
 
 
-def history(title: str, curves: Mapping[str, dict], end: float = np.inf) -> History:
-    """The history of a case, up to `end` [s or m]; curves: by name, as `differences` takes them."""
-    reference = curves["reference"]
-    axis = "t" if "t" in reference else "x"
-    at = np.array(reference[axis], float)
+def history(
+    title: str, curves: Mapping[str, dict], species: Sequence[str] = (), end: float = np.inf
+) -> History:
+    """The history of a case up to `end` [s or m], with the differences of T and of some species."""
+    reference, axis = curves["reference"], axis_of(curves)
+    at, T = np.array(reference[axis], float), values(reference, "T")
     shown = np.flatnonzero(at <= end)
     shown = shown[np.unique(np.linspace(0, len(shown) - 1, MOST).astype(int))]
     off = {
-        key: {name: d[shown] for name, d in differences(curves, key).items()}
-        for key in ("T", *reference.get("Y", ()))
+        key: {name: d[shown].tolist() for name, d in differences(curves, key).items()}
+        for key in ("T", *species)
     }
-    T = values(reference, "T")[shown]
-    return History(
-        title, axis, at[shown], {"reference": T} | {k: T + d for k, d in off["T"].items()}, off
-    )
+    every = {"reference": T[shown].tolist()}
+    every |= {name: (T[shown] + d).tolist() for name, d in off["T"].items()}
+    return History(title, axis, at[shown].tolist(), every, off)
 
 
 def history_picture(histories: Sequence[History], reference: str, source: str) -> Picture:
@@ -86,30 +93,29 @@ def history_picture(histories: Sequence[History], reference: str, source: str) -
     return Picture("temperature", draw, "T, and its difference from the reference", caption, source)
 
 
-def draw_histories(histories: Sequence[History], T: str = "T") -> Figure:
-    """T above, differences of T and species below; a column for each history. T: what it is."""
-    rows = 1 + max(len(one.differences) for one in histories)
-    figure = Figure(figsize=(WIDTH, rows + 2.4))
-    ratios = [3, *[2] * (rows - 1)]
+def draw_histories(histories: Sequence[History], mean: str = "") -> Figure:
+    """T of the reference and of the last one, and below the differences of every quantity; a column
+    for each history. mean: the word before T, of means."""
+    rows, styles = len(histories[0].differences), looks(list(histories[0].T)[1:])
+    styles = {"reference": REFERENCE, **styles}
+    figure = Figure(figsize=(WIDTH, rows + 3.4))
+    heights = (3, *[2] * rows)
     panels = figure.subplots(
-        rows, len(histories), sharex="col", squeeze=False, height_ratios=ratios
+        1 + rows, len(histories), sharex="col", squeeze=False, height_ratios=heights
     )
-    styles = looks(list(histories[0].differences["T"]))
-    for column, one in zip(panels.T, histories, strict=True):
-        at, last = 1e3 * one.at, list(styles)[-1]
-        column[0].plot(at, one.T["reference"], **REFERENCE)
-        column[0].plot(at, one.T[last], **styles[last])
-        column[0].set(title=literal(one.title), ylabel=f"{T} [K]")
-        for axes, (key, found) in zip(column[1:], one.differences.items(), strict=False):
+    for (above, *below), one in zip(panels.T, histories, strict=True):
+        at = 1e3 * np.array(one.at)
+        for name in ("reference", list(styles)[-1]):
+            above.plot(at, one.T[name], **styles[name])
+        above.set(title=literal(one.title), ylabel=f"{mean}T [K]")
+        for axes, (quantity, found) in zip(below, one.differences.items(), strict=True):
             for name, off in found.items():
                 axes.plot(at, off, **styles[name])
-            said = "T [K]" if key == "T" else f"Y({literal(key)})"
+            said = "T [K]" if quantity == "T" else f"Y({literal(quantity)})"
             axes.set_ylabel(f"difference of\n{said}")
-        for axes in column:
             axes.yaxis.set_major_locator(MaxNLocator(4))
             axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=True)
-        column[-1].set_xlabel(AXES[one.axis])
-    lines = {"reference": REFERENCE, **styles}
-    handles = [Line2D([], [], **look) for look in lines.values()]
-    figure.legend(handles, list(lines), loc="outside upper center", ncols=len(lines))
+        below[-1].set_xlabel(AXES[one.axis])
+    lines = [Line2D([], [], **look) for look in styles.values()]
+    figure.legend(lines, list(styles), loc="outside upper center", ncols=len(styles))
     return figure

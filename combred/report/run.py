@@ -8,14 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.experiments.ignition.rollout import Rollout
 from combred.experiments.metrics import worst
-from combred.experiments.premixed.flame import Flame
-from combred.experiments.stirred.reactor import StirredRun
 from combred.report import verdict
 from combred.report.blocks import Block, Section
 from combred.report.flows import flame_section, reference_said, stirred_section
-from combred.report.folder import FILES, Folder
+from combred.report.folder import Folder
 from combred.report.formats import NBSP
 from combred.report.histories import history, history_picture
 from combred.report.ignitions import ignition_section
@@ -55,17 +52,18 @@ def temperature(run: Folder) -> list[Block]:
     """The picture of T in the ignition with the largest error of the last stage, and in such a
     flame where there are flames; nothing where their files are missing."""
     shown = []
-    for of, kind, inputs, error in (
-        (run.stages[run.last], Rollout, "inputs", "delay_error"),
-        (run.stages[run.last].get("flame", {}), Flame, "flame_inputs", "speed_error"),
+    for of, file, inputs, error in (
+        (run.stages[run.last], "validation.h5", "inputs", "delay_error"),
+        (run.stages[run.last].get("flame", {}), "flames.h5", "flame_inputs", "speed_error"),
     ):
         rows = of.get("cases", [])
         sizes = [size if (size := row[error]) is not None else np.inf for row in rows]
-        curves = run.curves(kind, inputs, [], worst(sizes)) if rows else {}
+        curves = run.curves(file, inputs, [], worst(sizes)) if rows else {}
         if curves:
             row = rows[worst(sizes)]
-            end = 2.0 * row["reference_delay"] if kind is Rollout else np.inf
-            shown.append(history(row["case"], {name: of[0] for name, of in curves.items()}, end))
+            end = 2.0 * row["reference_delay"] if file == "validation.h5" else np.inf
+            every = {name: of[0] for name, of in curves.items()}
+            shown.append(history(row["case"], every, end=end))
     both = "CVODE (ignition) and the solver in doubles (flame)"
     reference = "CVODE" if len(shown) == 1 else both
     return [history_picture(shown, reference, NUMBERS)] if shown else []
@@ -80,18 +78,18 @@ def experiments(run: Folder) -> list[Section]:
     if "flame" in last:
         results = {name: of["flame"]["cases"] for name, of in run.compared.items()}
         species = list(results["solver"][0]["peak_errors"])[:SPECIES]
-        curves = run.curves(Flame, "flame_inputs", species)
+        curves = run.curves("flames.h5", "flame_inputs", species)
         said = reference_said(off["flames"])
-        sections.append(flame_section(said, results, curves, (NUMBERS, FILES[Flame])))
+        sections.append(flame_section(said, results, curves, (NUMBERS, "flames.h5")))
     if last.get("stirred"):
         results = {name: of["stirred"] for name, of in run.compared.items()}
         species = [name for name in last["stirred"][0]["errors"] if name != "T"]
-        curves = run.curves(StirredRun, "stirred_inputs", species)
+        curves = run.curves("stirred.h5", "stirred_inputs", species)
         of = run.validation["stirred_inputs"]["cases"][0]
         said = (
             f"There are {of['particles']} particles, and dt = {of['dt']:g}{NBSP}s. The residence "
             f"time is {1e3 * of['residence']:g}{NBSP}ms, the mixing time "
             f"{1e3 * of['mixing']:g}{NBSP}ms. {reference_said(off['stirred'])}"
         )
-        sections.append(stirred_section(said, results, curves, (NUMBERS, FILES[StirredRun])))
+        sections.append(stirred_section(said, results, curves, (NUMBERS, "stirred.h5")))
     return sections

@@ -138,28 +138,21 @@ def plant_runs(folder: Path, mechanism: Mechanism, kind: str, errors: list[list[
         rows = {"cases": flame_rows(its), "speed_error": summary(its)}
         result[kind] = rows if kind == "flame" else stirred_rows(its)
     write_json(folder / "validation.json", numbers)
-    every = {"reference": [0.0] * len(errors[0])} | dict(zip(results, errors, strict=True))
-    make = flame if kind == "flame" else stirred
-    groups = {name: [make(mechanism, e) for e in its] for name, its in every.items()}
-    name = "flames.h5" if kind == "flame" else "stirred.h5"
-    write_runs(folder / name, groups, mechanism, {"cases": numbers[f"{kind}_inputs"]})
+    planted = zip(["reference", *results], [[0.0] * len(errors[0]), *errors], strict=True)
+    groups = {name: [a_run(kind, mechanism, error) for error in its] for name, its in planted}
+    file = folder / f"{kind if kind == 'stirred' else 'flames'}.h5"
+    write_runs(file, groups, mechanism, {"cases": numbers[f"{kind}_inputs"]})
 
 
-X, T = np.linspace(0.0, 4e-3, 9), np.linspace(300.0, 2300.0, 9)
-
-
-def flame(mechanism: Mechanism, error: float) -> Flame:
-    """A flame of nine cells, hotter by a share; it burns unless this is NaN."""
-    Y, none = np.tile(X[:, None], (1, mechanism.n_species)), np.zeros(1)
-    hot = T * (1 + np.nan_to_num(error))
-    profile = Profile(FlameCase(300.0, ATM, 1.0), 1.0, Y[0], 2300.0, hot, Y, 0.4)
-    return Flame(profile, X, none, "steady", none, none, 0.4, 0.4, 4e-4)
-
-
-def stirred(mechanism: Mechanism, error: float) -> StirredRun:
-    """A stirred reactor of nine times, hotter by a share, which may be NaN."""
-    Y = np.tile(X[:, None], (1, mechanism.n_species))
-    return StirredRun(StirredCase(), X, T * (1 + error), Y, T, Y, "finished")
+def a_run(kind: str, mechanism: Mechanism, error: float) -> Flame | StirredRun:
+    """A flame or a stirred reactor whose T is wrong by a share; NaN: one that went out."""
+    at, Y = np.linspace(0.0, 4e-3, 9), np.full((9, mechanism.n_species), 0.1)
+    T = np.linspace(300.0, 2300.0, 9) * (1 + error)
+    if kind == "stirred":
+        return StirredRun(StirredCase(), at, T, Y, T, Y, "finished")
+    T = np.nan_to_num(T, nan=300.0)
+    profile = Profile(FlameCase(300.0, ATM, 1.0), 1e-3, Y[0], 2300.0, T, Y, 0.4)
+    return Flame(profile, at, at, "steady", at, at, 0.4, 0.4, 4e-4)
 
 
 class Page(HTMLParser):

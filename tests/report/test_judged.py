@@ -14,6 +14,7 @@ from combred.experiments.premixed.flame import FlameMarch
 from combred.files.records import read_record
 from combred.judging import ALONE, BOTH, OTHER, SOLVER
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
 CASES = {"T0": [1300.0, 1500.0], "phi": [1.0], "p": [101325.0], "dt": 2e-6, "burnt_time": 2e-4}
 
 

@@ -10,19 +10,25 @@ learning rate begins with that of the retraining, and there is no final cut, whi
 layer that is much wider than the number of classes.
 """
 
+import json
 from dataclasses import replace
+from hashlib import sha256
 from typing import cast
 
 import torch
 from torch import nn
 
 from combred.config.reduction import ReductionSettings
-from combred.files.records import digest_of
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact
 from combred.pipeline.stages import sizes
 from combred.pipeline.steps.train import Trainer
-from combred.reduction.automatic import AutomaticSettings, Event, reduce_automatically
+from combred.reduction.automatic import (
+    AutomaticReduction,
+    AutomaticSettings,
+    Event,
+    reduce_automatically,
+)
 from combred.reduction.network.size import count_parameters
 from combred.surrogates.model.network import Network
 from combred.surrogates.model.surrogate import Surrogate
@@ -46,8 +52,8 @@ def condense_in_loop(
     """The network that the loop ends with, and its record. A loop that was interrupted goes on."""
     full, device, seed = count_parameters(parent.network), open_device(), [trainer.data.seed]
     first, target = loss(parent.network)["validation"], int(reduction.automatic * full)
-    own = digest_of(artefact.inputs)[:8]
-    metrics = artefact.path.with_name("automatic") / own / "training.jsonl"
+    of = sha256(json.dumps(artefact.inputs, sort_keys=True).encode()).hexdigest()[:8]
+    metrics = artefact.path.with_name("automatic") / of / "training.jsonl"
     most = -(-reduction.attempts * trainer.settings.steps // STEPS)
     sensitivity = trainer.sensitivity_loss(parent, device)
 
@@ -71,28 +77,30 @@ def condense_in_loop(
                 f" parameters, {100 * event.metric:.0f} % of the accuracy of stage 0"
             )
 
-    highest = trainer.settings.lr
+    lr = trainer.settings.lr
     settings = AutomaticSettings(
-        rate_max=highest, rate_min=RATE_FALL * highest, final_threshold=None, target=target,
-        max_steps=most,
-    )  # fmt: skip
-    given = parent.network, loss.x[:1], train, metric, settings
+        rate_max=lr, rate_min=RATE_FALL * lr, final_threshold=None, target=target, max_steps=most
+    )
     with progress("automatic loop") as bar:
-        found = reduce_automatically(*given, folder=metrics.parent, on_event=tell)
+        found = reduce_automatically(
+            parent.network, loss.x[:1], train, metric, settings,
+            folder=metrics.parent, on_event=tell,
+        )  # fmt: skip
     loop.forget_checkpoint(metrics)
-    kinds, network = [event.kind for event in found.trace], cast(Network, found.network)
-    return network, {
-        "stage": 1,
-        "method": "condensation",
-        "parameters": reduction.automatic,
-        "compensation": "own",
-        **sizes(parent.network, network),
-        "loop": {
-            "reason": found.reason,
-            "reductions": kinds.count("met"),
-            "restored": kinds.count("rollback"),
-            "steps": found.trace[-1].step,
-            "optimiser_steps": STEPS,
-            "metric": found.smallest.metric,
-        },
+    network = cast(Network, found.network)
+    record = {"stage": 1, "method": "condensation", "parameters": reduction.automatic}
+    record |= {"compensation": "own", **sizes(parent.network, network), "loop": _told(found)}
+    return network, record
+
+
+def _told(found: AutomaticReduction) -> dict:
+    """What a loop did, for the record of the stage."""
+    kinds = [event.kind for event in found.trace]
+    return {
+        "reason": found.reason,
+        "reductions": kinds.count("met"),
+        "restored": kinds.count("rollback"),
+        "steps": found.trace[-1].step,
+        "optimiser_steps": STEPS,
+        "metric": found.smallest.metric,
     }

@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip("triton", reason="pip install combred[cuda]")
 
+pytestmark = pytest.mark.slow
 ARCHES = [80, 90]
 # The type of each argument as Triton writes it, "*fp32" for a pointer, with ":16" where it is
 # divisible by 16, as pointers to whole tensors are.

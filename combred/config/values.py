@@ -1,4 +1,4 @@
-"""A setting as a field of a dataclass: its unit, its help, its range, and what is refused."""
+"""The value of a setting: its declaration, with unit, help and range; its check; its text."""
 
 import math
 import sys
@@ -46,10 +46,13 @@ def check(settings: Any, section: str) -> None:
 
 
 def written(value: Any) -> str:
-    """A value as it is written after `key=`, as in [1e-08,1e-05]."""
+    """A value as it is written after `key=`, as in [1e-08,1e-05] or true."""
     if isinstance(value, list):
-        return f"[{','.join(written(item) for item in value)}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        return f"[{','.join(map(written, value))}]"
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return short if float(short) == value else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def number(text: str) -> float:
@@ -61,5 +64,5 @@ def number(text: str) -> float:
 
 
 def is_positive(text: str, most: float = sys.float_info.max) -> bool:
-    """Whether a text is a positive finite number, at most `most`."""
+    """Whether a text is a positive number, at most `most`."""
     return 0.0 < number(text) <= most

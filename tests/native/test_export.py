@@ -17,7 +17,7 @@ from compiled_program import ONE_STATE
 import combred
 from combred.command import main
 from combred.files import records
-from combred.libraries import export
+from combred.libraries import export, export_surrogate
 from combred.native import NativeSurrogate, exporter, generate
 from combred.native.single_file import single_file
 from combred.native.solver import generate as generate_solver
@@ -140,7 +140,14 @@ def test_the_solver_of_every_type_of_rate_has_no_warnings(kinds, tmp_path):
 
 @hydrogen
 @pytest.mark.parametrize(
-    "change", [{"species": ["H2"]}, {"dt": [1e-6, 1e-6]}, {"network": {"widths": [3, 2]}}]
+    "change",
+    [
+        {"species": ["H2"]},
+        {"dt": [1e-6, 1e-6]},
+        {"network": {"widths": [3, 2]}},
+        {"range": {"T": [1.0, 2.0]}},
+        {"mechanism_sha256": "0"},
+    ],
 )
 def test_the_card_of_another_surrogate_is_refused(correcting, card, tmp_path, change):
     message = f"this card is of another surrogate: its {next(iter(change))} is"
@@ -151,6 +158,12 @@ def test_the_card_of_another_surrogate_is_refused(correcting, card, tmp_path, ch
         export_torchscript(tmp_path / "surrogate.pt", correcting, card | change, states)
     with pytest.raises(ValueError, match="a card is a table of keys"):
         export(correcting, tmp_path, [card])
+    with pytest.raises(ValueError, match="a card is a table of keys"):
+        export_surrogate(correcting, tmp_path, card | {"accuracy": None})
+    with pytest.raises(ValueError, match="a mechanism has no network"):
+        export_surrogate(correcting.mechanism, tmp_path)
+    with pytest.raises(ValueError, match=r"combred\.surrogate makes"):
+        export_surrogate(3.0, tmp_path)
     assert not list(tmp_path.iterdir())
 
 

@@ -261,6 +261,30 @@ def test_another_file_than_an_exported_surrogate_is_named_as_such(tmp_path):
                 read(path)
 
 
+class Writes(torch.nn.Module):
+    """A module that writes a file when it is loaded."""
+
+    @torch.jit.export
+    def __getstate__(self) -> tuple[int, bool]:
+        return 1, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state: tuple[int, bool]):
+        self.training = state[1]
+        torch.save(torch.ones(1), "written")
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+def test_code_that_writes_a_file_is_not_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.jit.save(torch.jit.script(Writes()), "a.pt", _extra_files={"card.json": "{}"})
+    with pytest.raises(ValueError, match="reaches beyond the network"):
+        load_torchscript("a.pt")
+    assert not (tmp_path / "written").exists()
+
+
 def test_the_exported_file_needs_operators_of_libtorch_only(exported, optimized):
     loaded, _ = load_torchscript(exported[0])  # anew: the other has run without optimisation
     operators = torch.jit.export_opnames(loaded)

@@ -100,6 +100,15 @@ def test_the_pages_have_the_tables_of_the_code_and_of_the_results(printed, monke
     assert shown == set(printed)
 
 
+def test_tables_are_whole(printed):
+    for name, text in printed.items():
+        assert text.strip() and tables.results.MISSING not in text, name
+        assert "nan" not in text.lower().split() and "None" not in text, name
+        for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            cells = {len(re.split(r"(?<!\\)\|", line)) for line in block.splitlines()}
+            assert len(cells) == 1 and len(block.splitlines()) > 2, name
+
+
 def test_numbers_of_other_code_are_named_below_the_tables_that_show_them(tmp_path, monkeypatch):
     monkeypatch.setattr(tables.results, "RESULTS", tmp_path)
     current, row = kept.stamp("ignitions.py", "drm19-38k"), {"bad": 0.1}

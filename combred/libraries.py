@@ -17,7 +17,6 @@ from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.config.fields import shown
 from combred.names import needing_train
 from combred.native import exporter
-from combred.native.extension import Extension
 from combred.native.library import Library
 from combred.native.solver.generator import TOLERANCE
 from combred.native.solver.library import Integrator
@@ -118,7 +117,12 @@ def compile_cuda(what: "Exported", device: "torch.device | str" = "cuda") -> "Cu
     of what `export` takes; ValueError for a network that is too large."""
     with needing_train("combred.native.compile_cuda"):
         from combred.native import cuda
-    return cuda.compile_cuda(*parts(what), device)
+    mechanism, surrogate, card, title = _named(what, None, "")
+    if surrogate is None:
+        return cuda.compile_cuda(mechanism, None, device)
+    from combred.surrogates.library.generator import extension
+
+    return cuda.compile_cuda(mechanism, extension(surrogate, card, title), device)
 
 
 def load(library: Path | str, volume: bool = False) -> Integrator:
@@ -139,18 +143,6 @@ def load(library: Path | str, volume: bool = False) -> Integrator:
 def names_mechanism(what: object) -> TypeGuard[str | Path]:
     """Whether what is to be exported is the name of a mechanism's file."""
     return str(what).endswith((".yaml", ".yml", ".inp", ".cti", ".xml"))  # the last are refused
-
-
-def parts(
-    what: "Exported", card: dict | None = None, title: str = ""
-) -> tuple[Mechanism, Extension | None]:
-    """The mechanism of what `export` takes, and the extension of its network, if it is one."""
-    mechanism, surrogate, card, title = _named(what, card, title)
-    if surrogate is None:
-        return mechanism, None
-    from combred.surrogates.library.generator import extension
-
-    return mechanism, extension(surrogate, card, title)
 
 
 def _named(

@@ -24,16 +24,20 @@ def sealed(library: bytes) -> bytes:
 def unsealed(content: bytes) -> bytes:
     """The bytes that `sealed` was given. Raises ValueError where the checksum is missing, or that
     of others."""
-    found = SEAL.search(content[-64:])
-    whole = content[: -len(found[0])] if found else b""
-    if not found or int(found[1], 16) != zlib.crc32(whole):
+    if not _is_right(content):
         raise ValueError("the content differs from what was compiled")
-    return whole
+    return content[: -len(sealed(b""))]
 
 
 def is_sealed(path: Path) -> bool:
     """Whether a library has a checksum behind it (`strip` removes it)."""
-    return SEAL.search(path.read_bytes()[-64:]) is not None
+    return _is_right(path.read_bytes()) is not None
+
+
+def _is_right(content: bytes) -> bool | None:
+    """Whether the checksum behind bytes is theirs; None where there is none."""
+    found = SEAL.search(content[-64:])
+    return found and int(found[1], 16) == zlib.crc32(content[: -len(found[0])])
 
 
 def require_whole(path: Path, needs_seal: bool = False) -> int:
@@ -46,11 +50,8 @@ def require_whole(path: Path, needs_seal: bool = False) -> int:
             f"there is no library {path}: make it with combred.native.compile or .export"
         )
     content = path.read_bytes()
-    found = SEAL.search(content[-64:])
-    damaged = len(content) < _least(content) or (needs_seal and not found)
-    if found:
-        damaged |= int(found[1], 16) != zlib.crc32(content[: -len(found[0])])
-    if damaged:
+    right = _is_right(content)
+    if right is False or (needs_seal and not right) or len(content) < _least(content):
         raise ValueError(
             f"{path} is damaged: its content differs from what was compiled. Copy it again, or "
             "compile it again with combred.native.export."
@@ -58,13 +59,18 @@ def require_whole(path: Path, needs_seal: bool = False) -> int:
     return zlib.crc32(content)
 
 
+def _sections(content: bytes) -> tuple[int, int, int]:
+    """The table of sections of a 64-bit ELF file: its beginning, the size of an entry, and their
+    number."""
+    return *struct.unpack_from("<Q", content, 40), *struct.unpack_from("<HH", content, 58)
+
+
 def _least(content: bytes) -> int:
     """The least size of a 64-bit ELF file: the end of its table of sections, which stands last."""
     if content[:6] != ELF64 or len(content) < 64:
         return 64 if content[:4] == b"\x7fELF" else 0
-    number = int.from_bytes
-    table, entry, entries = content[40:48], content[58:60], content[60:62]
-    return number(table, "little") + number(entry, "little") * number(entries, "little")
+    table, entry, entries = _sections(content)
+    return table + entry * entries
 
 
 def defines(path: Path, name: str) -> bool:
@@ -74,8 +80,7 @@ def defines(path: Path, name: str) -> bool:
     if content[:6] != ELF64:
         return True
     try:
-        (table,) = struct.unpack_from("<Q", content, 40)
-        entry, entries = struct.unpack_from("<HH", content, 58)
+        table, entry, entries = _sections(content)
         sections = [  # kind, beginning, size, and the section of its names
             struct.unpack_from("<4xI16xQQI", content, table + i * entry) for i in range(entries)
         ]

@@ -5,7 +5,7 @@ section a list of blocks (`blocks`). `ignition_section`, `flame_section` and `st
 the results of any number of solvers, networks or mechanisms beside a reference, on every page. They
 take rows of plain numbers by name. A new page reads its file of numbers and is a dozen lines:
 
-    record = read_record(folder / "reduce.json")
+    record = read_finished(folder / "reduce.json", "flames", "reduction")
     page = Page(
         title=f"{record['mechanism']}, reduced", name=record["mechanism"], alarms=[],
         verdict="...", further="...",

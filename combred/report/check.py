@@ -8,7 +8,6 @@ import math
 from pathlib import Path
 
 from combred.check.verdict import ignition_parts
-from combred.files.records import read_record
 from combred.native.solver.generator import TOLERANCE
 from combred.report.blocks import Note, Section, Table, Text
 from combred.report.flows import flame_section, reference_said, stirred_section
@@ -22,7 +21,7 @@ from combred.report.formats import (
     span,
 )
 from combred.report.ignitions import ignition_section
-from combred.report.pages import Page, write_page
+from combred.report.pages import Page, made_with, read_finished, write_page
 
 RECORD = "check.json"
 
@@ -30,9 +29,7 @@ RECORD = "check.json"
 def write_check(folder: Path) -> Path:
     """Write check.html and figures/ from check.json; the path of the page. Raises ValueError where
     there are no numbers, or not all of them."""
-    record = read_record(folder / RECORD)
-    if "verdict" not in record:
-        raise ValueError(f"{folder / RECORD} is missing or not finished: run the check again")
+    record = read_finished(folder / RECORD, "verdict", "check")
     name, wrong = record["inputs"]["mechanism"], [r for r in record["verdict"] if not r["right"]]
     page = Page(
         title=f"The solver of {name} beside CVODE",
@@ -43,8 +40,7 @@ def write_check(folder: Path) -> Path:
         head=[comparisons(record)],
         sections=[*experiments(record["parts"]), state_section(record), provenance(record)],
     )
-    write_page(folder / "check.html", page)
-    return folder / "check.html"
+    return write_page(folder / "check.html", page)
 
 
 # -- words of the page and of the console ----------------------------------------------------------
@@ -191,4 +187,4 @@ def provenance(record: dict) -> Section:
         ["computing time", duration(sum(record["seconds"].values()))],
         ["combred, size", f"{inputs['version']}, {inputs['size']:.2g}"],
     ]
-    return Section("How it was made", [Table(["", ""], rows, RECORD, left=2)])
+    return made_with(rows, RECORD)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from combred.files.records import read_record
 from combred.report.blocks import Note, Section, Table
 from combred.report.flows import flame_section
 from combred.report.formats import (
@@ -16,7 +15,7 @@ from combred.report.formats import (
 )
 from combred.report.histories import history, history_picture
 from combred.report.ignitions import ignition_section
-from combred.report.pages import Page, write_page
+from combred.report.pages import Page, made_with, read_finished, write_page
 
 RECORD = "judge.json"
 
@@ -24,9 +23,7 @@ RECORD = "judge.json"
 def write_judged(folder: Path) -> Path:
     """Write judge.html and figures/ from judge.json; the path of the page. Raises ValueError where
     there are no numbers."""
-    record = read_record(folder / RECORD)
-    if "verdict" not in record:
-        raise ValueError(f"{folder / RECORD} is missing: call combred.judge again")
+    record = read_finished(folder / RECORD, "verdict", "comparison")
     name, errors, inputs = record["inputs"]["mechanism"], record["errors"], record["inputs"]
     results = {key: numbers(of["cases"]) for key, of in errors.items()}
     in_atm = several([float(atmospheres(p)) for p in inputs["p"]], "atm")
@@ -47,8 +44,7 @@ def write_judged(folder: Path) -> Path:
         head=[history_picture(pictures, reference, RECORD), comparison(record)],
         sections=[*sections, provenance(record)],
     )
-    write_page(folder / "judge.html", page)
-    return folder / "judge.html"
+    return write_page(folder / "judge.html", page)
 
 
 def numbers(rows: list[dict]) -> list[dict]:
@@ -127,4 +123,4 @@ def provenance(record: dict) -> Section:
         p = " to ".join(map(atmospheres, card["range"]["p"]))
         rows.append(["network", f"{card['network']['weights']:,} weights"])
         rows.append(["training range", f"T {low:.0f} to {high:.0f} K, p {p} atm"])
-    return Section("How it was made", [Table(["", ""], rows, RECORD, left=2)])
+    return made_with(rows, RECORD)

@@ -12,7 +12,8 @@ import jinja2
 import matplotlib
 from markupsafe import Markup, escape
 
-from combred.report.blocks import Block, Note, Picture, Section
+from combred.files.records import read_record
+from combred.report.blocks import Block, Note, Picture, Section, Table
 from combred.report.style import STYLE, save
 
 
@@ -31,9 +32,9 @@ class Page:
     sections: Sequence[Section]
 
 
-def write_page(path: Path, page: Page) -> None:
+def write_page(path: Path, page: Page) -> Path:
     """Write a page, whole or not at all, and its figures into figures/ beside it; other figures
-    there are removed."""
+    there are removed. Returns its path."""
     blocks = [*page.head, *(b for section in page.sections for b in section.blocks)]
     folder = path.parent / "figures"
     folder.mkdir(exist_ok=True)
@@ -46,6 +47,21 @@ def write_page(path: Path, page: Page) -> None:
     new = path.with_name(f"{path.name}.new")
     new.write_text(render(page, folder), encoding="utf-8")
     os.replace(new, path)
+    return path
+
+
+def read_finished(path: Path, key: str, what: str) -> dict:
+    """The numbers of a page. Raises ValueError where they have no `key`, which is written last, or
+    are not there; what: made them."""
+    record = read_record(path)
+    if key not in record:
+        raise ValueError(f"{path} is missing or not finished: run the {what} again")
+    return record
+
+
+def made_with(rows: Sequence[Sequence[str]], source: str) -> Section:
+    """The section of what the numbers were made with: a name and a text in each row."""
+    return Section("How it was made", [Table(["", ""], rows, source, left=2)])
 
 
 def render(page: Page, figures: Path) -> str:

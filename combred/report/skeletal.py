@@ -11,10 +11,9 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from combred.files.records import read_record
 from combred.report.blocks import Note, Picture, Section, Table, Text
 from combred.report.formats import atmospheres, duration, microseconds, percent, span
-from combred.report.pages import Page, write_page
+from combred.report.pages import Page, made_with, read_finished, write_page
 from combred.report.style import BLACK, COLOURS, MARKERS, WIDTH
 
 RECORD = "reduce.json"
@@ -29,9 +28,7 @@ SHOWN = 12  # cases with the largest errors, and last steps of the path
 def write_reduction(folder: Path) -> Path:
     """Write reduce.html and figures/ from reduce.json; the path of the page. Raises ValueError
     where there are no numbers, or not all of them."""
-    record = read_record(folder / RECORD)
-    if "file" not in record:
-        raise ValueError(f"{folder / RECORD} is missing or not finished: run the reduction again")
+    record = read_finished(folder / RECORD, "file", "reduction")
     inputs = record["inputs"]
     page = Page(
         title=f"{inputs['mechanism']} reduced to {len(record['species'])} species",
@@ -53,8 +50,7 @@ def write_reduction(folder: Path) -> Path:
             provenance(record),
         ],
     )  # fmt: skip
-    write_page(folder / "reduce.html", page)
-    return folder / "reduce.html"
+    return write_page(folder / "reduce.html", page)
 
 
 def alarms(record: dict) -> list[Note]:
@@ -215,4 +211,4 @@ def provenance(record: dict) -> Section:
         ["time of the path", duration(record["path"][-1]["seconds"])],
         ["combred", inputs["version"]],
     ]  # fmt: skip
-    return Section("How it was made", [Table(["", ""], rows, RECORD, left=2)])
+    return made_with(rows, RECORD)

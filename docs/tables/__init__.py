@@ -4,10 +4,9 @@
 
 Takes `combred.config`, the cards of the shipped models and benchmarks/results/*.json; fills the
 places in Markdown pages that comments mark, `<!-- table: NAME -->` to `<!-- end -->`. No number is
-typed in: a table is a list of rows from a file of results, and a function for each column. Where a
-file is missing, a sentence takes the place of its tables (`MISSING`); a model that does not ship
-has no row. Numbers that other code has measured than is there are named below their table
-(`results.marked`); `python -m docs.tables --stale` lists them by file.
+typed in. Where a file is missing, a sentence takes the place of its tables (`MISSING`); a model
+that does not ship has no row. Numbers that other code has measured than is there are named below
+their table (`results.marked`); `python -m docs.tables --stale` lists them by file.
 """
 
 import re

@@ -13,41 +13,35 @@ SHOWN = {
     "GRI-3.0": "GRI-3.0 by the generated solver",
     "GRI-3.0, reduced: 1 %": "GRI-3.0 reduced by `combred reduce`",
 }
+TIMES = "a state", "a flow step"
 
 
 def short_table() -> str:
     """The rows of flow_step.json that README.md shows."""
-    rows = read("flow_step.json", "rows")
-
-    def size(row: dict) -> str:
-        return f"{row['weights']:,} weights" if row["weights"] else f"{row['species']} species"
-
-    def worst(row: dict) -> str:
-        cases = row["cases"]
+    found, rows = read("flow_step.json", "rows"), []
+    for name, title in SHOWN.items():
+        if name not in found:
+            continue
+        row = found[name]
+        size = f"{row['weights']:,} weights" if row["weights"] else f"{row['species']} species"
+        cases, worst = row["cases"], percent(row["worst"], digits=2 if row["worst"] > 1e-4 else 3)
         burnt = f", {cases - row['failed']} of {cases} cases" if row["failed"] else ""
-        return percent(row["worst"], digits=2 if row["worst"] > 1e-4 else 3) + burnt
-
-    columns = {
-        "chemistry": lambda title, row: title,
-        "size": lambda title, row: size(row),
-        "ignition delay, worst error": lambda title, row: worst(row),
-        "a state": lambda title, row: us(1e6 * row["seconds"]),
-        "a flow step": lambda title, row: us(1e6 * row["flow_step"]),
-    }
-    return table(columns, [(title, rows[name]) for name, title in SHOWN.items() if name in rows])
+        rows.append((title, size, worst + burnt, *_times(row)))
+    return table(["chemistry", "size", "ignition delay, worst error", *TIMES], rows)
 
 
 def whole_table() -> str:
     """All rows of flow_step.json."""
-    columns = {
-        "chemistry, its reference": lambda name, row: f"{name}, {row['of'].removesuffix('.yaml')}",
-        "tolerance": lambda name, row: short(row["tolerance"]),
-        "delay, mean / worst": lambda name, row: percent(row["mean"], row["worst"], digits=3),
-        "a state": lambda name, row: us(1e6 * row["seconds"]),
-        "a flow step": lambda name, row: us(1e6 * row["flow_step"]),
-    }
-    rows = read("flow_step.json", "rows").items()
-    return table(columns, rows) + source("flow_step.json", "flow_step")
+    rows = []
+    for name, row in read("flow_step.json", "rows").items():
+        what, delay = short(row["tolerance"]), percent(row["mean"], row["worst"], digits=3)
+        rows.append((f"{name}, {row['of'].removesuffix('.yaml')}", what, delay, *_times(row)))
+    heads = ["chemistry, its reference", "tolerance", "delay, mean / worst", *TIMES]
+    return table(heads, rows) + source("flow_step.json", "flow_step")
+
+
+def _times(row: dict) -> tuple[str, str]:
+    return us(1e6 * row["seconds"]), us(1e6 * row["flow_step"])
 
 
 TABLES = {"flow-step-short": short_table, "flow-step": whole_table}

@@ -150,16 +150,12 @@ def flame_steps_table() -> str:
     speeds = read("openfoam-steps.json", "speeds")
     limit = list(speeds["1"].values())[-1]
 
-    def column(correctors: str):
-        return lambda dt: (
-            (found := speeds[correctors].get(dt))
-            and f"{found:.3f} m/s, {digits(100 * (found / limit - 1), 2):+} %"
-        )
+    def cell(speed: float | None) -> str | None:
+        return speed and f"{speed:.3f} m/s, {digits(100 * (speed / limit - 1), 2):+} %"
 
-    columns = {"time step": seconds, "one outer corrector": column("1")}
-    columns |= {"two": column("2"), "three": column("3")}
+    rows = [(seconds(dt), *(cell(speeds[n].get(dt)) for n in "123")) for dt in speeds["1"]]
     told = source("openfoam-steps.json", "openfoam_steps")
-    return table(columns, [(dt,) for dt in speeds["1"]]) + told
+    return table(["time step", "one outer corrector", "two", "three"], rows) + told
 
 
 TABLES = {

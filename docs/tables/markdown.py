@@ -1,21 +1,14 @@
 """Cells and tables of Markdown."""
 
 import math
-from collections.abc import Callable, Iterable
-
-Columns = dict[str, Callable[..., object]]  # the cell of a row, by heading
+from collections.abc import Iterable, Sequence
 
 
-def table(columns: Columns | list[str], rows: Iterable[tuple], left: int = 1) -> str:
-    """A Markdown table. columns: headings with functions of the items of a row, or headings alone
-    where a row has its cells; None is "-". The first `left` columns are left-aligned, the others
-    right-aligned."""
-    if isinstance(columns, dict):
-        rows = [tuple(cell(*row) for cell in columns.values()) for row in rows]
-    rule = ["---"] * left + ["---:"] * (len(columns) - left)
-    lines = [
-        " | ".join("-" if c is None else str(c) for c in row) for row in (columns, rule, *rows)
-    ]
+def table(heads: Sequence[str], rows: Iterable[Sequence], left: int = 1) -> str:
+    """A Markdown table; a cell of None is "-". The first `left` columns are left-aligned, the
+    others right-aligned."""
+    rule = ["---"] * left + ["---:"] * (len(heads) - left)
+    lines = [" | ".join("-" if c is None else str(c) for c in row) for row in (heads, rule, *rows)]
     return "".join(f"| {line} |\n" for line in lines) + "\n"
 
 

@@ -10,25 +10,15 @@ from .results import ATM, in_order, read, source, speeds
 
 def models_table() -> str:
     """The models with their size, what they see, and the pressures and time steps of training."""
-    cards = combred.models()
-    rows = [
-        (name, cards[name]["network"], cards[name]["training"]["sampling"])
-        for name in in_order(cards)
-    ]
-    columns = {
-        "model": lambda name, network, of: code(name),
-        "weights": lambda name, network, of: f"{network['weights']:,}",
-        "network sees": lambda name, network, of: (
-            "state, reaction rates, dt" if network.get("kinetics") else "state alone"
-        ),
-        "pressure in training": lambda name, network, of: "{:.2g} to {:.2g} atm".format(
-            *(p / ATM for p in of["p"])
-        ),
-        "dt in training": lambda name, network, of: " to ".join(
-            dict.fromkeys(seconds(dt) for dt in of["dt"])
-        ),
-    }
-    return table(columns, rows)
+    cards, rows = combred.models(), []
+    for name in in_order(cards):
+        network, of = cards[name]["network"], cards[name]["training"]["sampling"]
+        sees = "state, reaction rates, dt" if network.get("kinetics") else "state alone"
+        p = "{:.2g} to {:.2g} atm".format(*(p / ATM for p in of["p"]))
+        dt = " to ".join(dict.fromkeys(map(seconds, of["dt"])))
+        rows.append((code(name), f"{network['weights']:,}", sees, p, dt))
+    heads = ["model", "weights", "network sees", "pressure in training", "dt in training"]
+    return table(heads, rows)
 
 
 def flames_table() -> str:
@@ -37,16 +27,12 @@ def flames_table() -> str:
     pressures: dict[str, list[str]] = {}  # the last words of a case
     for case in next(iter(found.values())):
         pressures.setdefault(case.rpartition(", ")[2], []).append(case)
-    columns = {
-        "model": lambda name, of: code(name),
-        "mean": lambda name, of: percent(float(np.mean(list(of.values())))),
-    } | {
-        f"worst at {p} ({len(cases)})": lambda name, of, cases=cases: percent(
-            max(of[case] for case in cases)
-        )
-        for p, cases in pressures.items()
-    }
-    return table(columns, found.items()) + source("flames.json", "flames models")
+    rows = []
+    for name, of in found.items():
+        worst = (percent(max(of[case] for case in cases)) for cases in pressures.values())
+        rows.append((code(name), percent(float(np.mean(list(of.values())))), *worst))
+    heads = ["model", "mean", *(f"worst at {p} ({len(of)})" for p, of in pressures.items())]
+    return table(heads, rows) + source("flames.json", "flames models")
 
 
 def convergence_table() -> str:

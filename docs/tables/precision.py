@@ -8,11 +8,6 @@ from .results import by_model, in_order, read, source
 OURS = combred.Surrogate.TOLERANCE
 
 
-def _rounded(error: float) -> str:
-    """One digit of an error: 0.0042 is "4e-3"."""
-    return f"{error:.0e}".replace("e-0", "e-")
-
-
 # Tolerances of the solvers in the table; a surrogate has its default.
 SHOWN = {
     "combred.solver": (0.1, 0.01, 1e-3, 1e-5), "CVODE": (1e-6,),
@@ -27,30 +22,27 @@ def solvers_table() -> str:
     def at(name: str, tolerance: float, dt: str) -> dict:
         return next(row for row in lines[dt][name] if row["tolerance"] == tolerance)
 
-    columns = {
-        "solver": lambda name, tolerance: name if name in SHOWN else code(name),
-        "tolerance": lambda name, tolerance: short(tolerance),
-    }
-    for dt in lines:
-        columns[f"dt = {seconds(dt)}"] = lambda name, tolerance, dt=dt: us(
-            1e6 * at(name, tolerance, dt)["seconds"]
-        )
-        columns[f"error, {seconds(dt)}"] = lambda name, tolerance, dt=dt: _rounded(
-            at(name, tolerance, dt)["rms"]
-        )
-    shown = SHOWN | {model: (OURS,) for model in in_order(lines["1e-06"])}
-    rows = [(name, tolerance) for name, given in shown.items() for tolerance in given]
+    shown, rows = SHOWN | {model: (OURS,) for model in in_order(lines["1e-06"])}, []
+    for name, given in shown.items():
+        for tolerance in given:
+            cells = [name if name in SHOWN else code(name), short(tolerance)]
+            for found in (at(name, tolerance, dt) for dt in lines):
+                error = f"{found['rms']:.0e}".replace("e-0", "e-")
+                cells += [us(1e6 * found["seconds"]), error]
+            rows.append(cells)
+    heads = [head for dt in lines for head in (f"dt = {seconds(dt)}", f"error, {seconds(dt)}")]
     told = source("work_precision.json", "work_precision --states FILE")
-    return table(columns, rows) + told
+    return table(["solver", "tolerance", *heads], rows) + told
 
 
 def orders_table() -> str:
     """Measured orders of convergence, of work_precision.json."""
-    heads = {"as trained": "trained", "random last layer": "random", "last layer of zeros": "zero"}
-    columns = {"order of convergence": lambda name, orders: code(name)} | {
-        head: lambda name, orders, key=key: number(orders[key], 2) for head, key in heads.items()
-    }
-    return table(columns, by_model("work_precision.json", "orders").items())
+    rows = [
+        (code(name), *(number(orders[key], 2) for key in ("trained", "random", "zero")))
+        for name, orders in by_model("work_precision.json", "orders").items()
+    ]
+    heads = ["order of convergence", "as trained", "random last layer", "last layer of zeros"]
+    return table(heads, rows)
 
 
 FORMS = {"quasi_steady": "corrects QSS steps", "state": "sees the state alone"}

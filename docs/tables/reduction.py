@@ -3,6 +3,7 @@
 from .markdown import both, table
 from .results import read
 
+RATIO = 0.4  # share of the units that are kept
 CHOSEN = {
     "allocation": "brain surgeon, widths chosen",
     "random": "random units",
@@ -11,18 +12,22 @@ CHOSEN = {
 MIXING = {"own": "", "least_squares": ", least squares", "none": ", pruned"}
 
 
-def reduction_table(ratio: float = 0.4) -> str:
+def reduction_table() -> str:
     """Every method at one share of the units kept, of reduction-default.json."""
-    rows = [r for r in read("reduction-default.json", "rows") if r["ratio"] == ratio]
+    rows = [r for r in read("reduction-default.json", "rows") if r["ratio"] == RATIO]
     rows.sort(key=lambda row: row["error"], reverse=True)
-    columns = {
-        "method": _name,
-        "calibration on": lambda row: row["data"],
-        "output error": lambda row: None if _scratch(row) else f"{row['error']:.2f}",
-        "delay error": lambda row: None if _scratch(row) else _delays(row["before"]),
-        "delay error, retrained": lambda row: _delays(row["after"]),
-    }
-    return table(columns, [(row,) for row in rows], left=2)
+    cells = [
+        (
+            _name(row),
+            row["data"],
+            None if _scratch(row) else f"{row['error']:.2f}",
+            None if _scratch(row) else _delays(row["before"]),
+            _delays(row["after"]),
+        )
+        for row in rows
+    ]
+    heads = ["method", "calibration on", "output error", "delay error", "delay error, retrained"]
+    return table(heads, cells, left=2)
 
 
 def _scratch(row: dict) -> bool:

@@ -22,14 +22,13 @@ def sections() -> dict[str, dict[str, dataclasses.Field]]:
 def settings_table() -> str:
     """Every key with its default, unit and help, a table for each section."""
     defaults, text = resolve([]), ""
-    columns = {
-        "key": lambda key, item: code(key),
-        "default": lambda key, item: code(written(value_of(defaults, key))),
-        "unit": lambda key, item: plain(item.metadata["unit"]),
-        "meaning": lambda key, item: plain(item.metadata["help"]),
-    }
     for section, items in sections().items():
-        text += f"## {section.capitalize()}\n\n{table(columns, items.items(), left=4)}"
+        rows = []
+        for key, item in items.items():
+            value, told = written(value_of(defaults, key)), item.metadata
+            rows.append((code(key), code(value), plain(told["unit"]), plain(told["help"])))
+        whole = table(["key", "default", "unit", "meaning"], rows, left=4)
+        text += f"## {section.capitalize()}\n\n{whole}"
     return text
 
 
@@ -42,11 +41,9 @@ def profiles_table() -> str:
         value = value_of(found[profile], key)
         return code(written(value)) if value != value_of(defaults, key) else None
 
-    columns = {"key": code} | {
-        f"profile={name}": lambda key, name=name: cell(name, key) for name in found
-    }
-    differ = [k for k in keys() if k != "profile" and any(cell(name, k) for name in found)]
-    return table(columns, [(key,) for key in differ], left=len(columns))
+    rows = [(code(k), *(cell(name, k) for name in found)) for k in keys() if k != "profile"]
+    heads = ["key", *(f"profile={name}" for name in found)]
+    return table(heads, [row for row in rows if any(row[1:])], left=len(heads))
 
 
 TABLES = {

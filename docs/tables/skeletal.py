@@ -3,51 +3,48 @@
 from .markdown import number, percent, plain, table
 from .results import read, source
 
+JUDGES = "ignition delay", "extinction", "flame"
+FOUND = "delay / extinction / flame", "minutes"
+
 
 def skeletal_table() -> str:
     """Sizes, held-out errors and times of skeletal.json."""
-    rows = [(name, row) for name, row in read("skeletal.json").items() if "held_out" in row]
+    rows = [
+        (
+            plain(name),
+            f"{row['species']} of {row['of'][0]}",
+            f"{row['reactions']} of {row['of'][1]}",
+            *_found(row),
+        )
+        for name, row in read("skeletal.json").items()
+        if "held_out" in row
+    ]
+    heads = ["reduction", "species", "reactions", *FOUND]
+    return table(heads, rows) + source("skeletal.json", "skeletal")
 
-    def held_out(row: dict) -> str:
-        return percent(*(row["held_out"].get(name) for name in JUDGES))
 
-    columns = {
-        "reduction": lambda name, row: plain(name),
-        "species": lambda name, row: f"{row['species']} of {row['of'][0]}",
-        "reactions": lambda name, row: f"{row['reactions']} of {row['of'][1]}",
-        "delay / extinction / flame": lambda name, row: held_out(row),
-        "minutes": lambda name, row: number(row["seconds"] / 60, 1),
-    }
-    return table(columns, rows) + source("skeletal.json", "skeletal")
+def _found(row: dict) -> tuple[str, str]:
+    """The held-out errors of a skeleton, and the time of its search."""
+    errors = percent(*(row["held_out"].get(judge) for judge in JUDGES))
+    return errors, number(row["seconds"] / 60, 1)
 
 
 def skeletal_path_table() -> str:
     """Species within limits of the error on the paths of skeletal.json."""
-    rows = [(name, row) for name, row in read("skeletal.json").items() if "path" in row]
-    limits = list(rows[0][1]["path"])
-    columns = {"path": lambda name, row: plain(name)} | {
-        percent(float(one), digits=0): lambda name, row, one=one: str(row["path"][one])
-        for one in limits
-    }
-    return table(columns, rows) + source("skeletal.json", "skeletal")
+    paths = {name: row["path"] for name, row in read("skeletal.json").items() if "path" in row}
+    limits = list(next(iter(paths.values())))
+    rows = [(plain(name), *(path[limit] for limit in limits)) for name, path in paths.items()]
+    heads = ["path", *(percent(float(limit), digits=0) for limit in limits)]
+    return table(heads, rows) + source("skeletal.json", "skeletal")
 
 
 def peers_table() -> str:
     """Skeletons of other methods, of skeleton_peers.json, beside that of combred."""
-    own = read("skeletal.json")["GRI-3.0"]
-    rows = {"**combred reduce**": own | {"judges": "delays, extinction, flames"}}
-    rows |= read("skeleton_peers.json", "rows")
-    columns = {
-        "method": lambda name, row: name,
-        "judges": lambda name, row: row["judges"],
-        "species": lambda name, row: row["species"],
-        "delay / extinction / flame": lambda name, row: percent(
-            *(row["held_out"].get(judge) for judge in JUDGES)
-        ),
-        "minutes": lambda name, row: number(row["seconds"] / 60, 1),
-    }
+    own = read("skeletal.json")["GRI-3.0"] | {"judges": "delays, extinction, flames"}
+    found = {"**combred reduce**": own, **read("skeleton_peers.json", "rows")}
+    rows = [(name, row["judges"], row["species"], *_found(row)) for name, row in found.items()]
     told = source("skeleton_peers.json", "skeleton_peers")
-    return table(columns, rows.items(), left=2) + told
+    return table(["method", "judges", "species", *FOUND], rows, left=2) + told
 
 
 def skeletal_flow_table() -> str:
@@ -81,7 +78,6 @@ def skeletal_flow_table() -> str:
     return table([*heads, "largest T, CO at 0.1 s", "extinction"], rows) + told
 
 
-JUDGES = "ignition delay", "extinction", "flame"
 TABLES = {
     "skeletal": skeletal_table,
     "skeletal-path": skeletal_path_table,

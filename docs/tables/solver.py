@@ -10,24 +10,18 @@ SOURCE = "solver.json", "solver"
 
 def mechanisms_table() -> str:
     """What the solver costs and how right it is in each mechanism, of solver.json."""
-    columns = {
-        "mechanism": lambda name, of, check: (
-            f"{name}: {of['species']} species, {of['reactions']} reactions"
-        ),
-        "compiled in": lambda name, of, check: f"{of['compile_s']:.0f} s",
-        "whole check": lambda name, of, check: f"{check['seconds']:.0f} s",
-        "a step, floats / doubles": lambda name, of, check: (
-            f"{of['step_us']['float']:.2f} / {of['step_us']['double']:.1f} us"
-        ),
-        "delay, worst error": lambda name, of, check: percent(worst_delay(check), digits=3),
-    }
-    rows = [(name, of, of["check"]) for name, of in mechanisms().items()]
-    return table(columns, rows) + source(*SOURCE)
-
-
-def worst_delay(check: dict) -> float:
-    """The worst relative error of a delay at the default tolerance."""
-    return max(row["worst"] for row in check["delays"] if row["tolerance"] == TOLERANCE)
+    rows = []
+    for name, of in mechanisms().items():
+        delays = (row for row in of["check"]["delays"] if row["tolerance"] == TOLERANCE)
+        rows.append((
+            f"{name}: {of['species']} species, {of['reactions']} reactions",
+            f"{of['compile_s']:.0f} s",
+            f"{of['check']['seconds']:.0f} s",
+            f"{of['step_us']['float']:.2f} / {of['step_us']['double']:.1f} us",
+            percent(max(row["worst"] for row in delays), digits=3),
+        ))  # fmt: skip
+    heads = ["mechanism", "compiled in", "whole check", "a step, floats / doubles"]
+    return table([*heads, "delay, worst error"], rows) + source(*SOURCE)
 
 
 def large_text() -> str:
@@ -57,19 +51,15 @@ SHOWN = (
 
 def solver_precision_table() -> str:
     """Time of a state and error of the solver and of others in each mechanism, of solver.json."""
-
-    def cell(rows: list[dict], shown: tuple) -> str | None:
-        for row in rows:
-            if (row["solver"], row["tolerance"], row["dt"]) == shown:
-                return f"{us(row['us'], 3)}, {row['rms']:.0e}".replace("e-0", "e-")
-        return None
-
-    columns = {"mechanism": lambda name, rows: name} | {
-        f"{one[0]}, {short(one[1])}, {seconds(one[2])}": lambda name, rows, one=one: cell(rows, one)
-        for one in SHOWN
-    }
-    rows = [(name, of["work_precision"]) for name, of in mechanisms().items()]
-    return table(columns, rows) + source(*SOURCE)
+    rows = []
+    for name, of in mechanisms().items():
+        cells = {
+            (row["solver"], row["tolerance"], row["dt"]): f"{us(row['us'], 3)}, {row['rms']:.0e}"
+            for row in of["work_precision"]
+        }
+        rows.append((name, *(cells.get(one, "-").replace("e-0", "e-") for one in SHOWN)))
+    heads = [f"{name}, {short(tolerance)}, {seconds(dt)}" for name, tolerance, dt in SHOWN]
+    return table(["mechanism", *heads], rows) + source(*SOURCE)
 
 
 TABLES = {

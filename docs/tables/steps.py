@@ -7,10 +7,9 @@ from .results import by_model, not_ignited, read, source
 def _kinds(title: str, models: dict[str, dict], cell) -> str:
     """A table with a row for each kind of states, and a column for each model: `cell` of its
     results by dt."""
-    columns = {title: plain} | {
-        code(model): lambda kind, kinds=kinds: cell(kinds[kind]) for model, kinds in models.items()
-    }
-    return table(columns, [(kind,) for kind in next(iter(models.values()))])
+    kinds = next(iter(models.values()))
+    rows = [(plain(kind), *(cell(of[kind]) for of in models.values())) for kind in kinds]
+    return table([title, *map(code, models)], rows)
 
 
 def flow_states_table() -> str:
@@ -27,23 +26,16 @@ def flow_states_table() -> str:
 def flow_errors_table() -> str:
     """The worst of all kinds of states of each model, of flow_states.json: undetected errors,
     largest error of T, and states accepted by the measure of DFODE-kit."""
-
-    def worst(kinds: dict, key: str, dt: str, of=max) -> float:
-        return of(kind[dt][key] for kind in kinds.values())
-
-    columns = {
-        "model, dt": lambda model, kinds, dt: f"{code(model)}, {seconds(dt)}",
-        "undetected": lambda model, kinds, dt: percent(worst(kinds, "bad", dt), digits=1),
-        "error of T": lambda model, kinds, dt: (
-            f"{number(worst(kinds, 'largest_T_error', dt), 1)} K"
-        ),
-        "accepted states": lambda model, kinds, dt: percent(
-            worst(kinds, "accepted_states", dt, min), digits=1
-        ),
-    }
-    models = by_model("flow_states.json").items()
-    rows = [(model, kinds, dt) for model, kinds in models for dt in ("1e-06", "1e-05")]
-    return table(columns, rows) + source("flow_states.json", "flow_states judge --states FILE")
+    rows = []
+    for model, kinds in by_model("flow_states.json").items():
+        for dt in ("1e-06", "1e-05"):
+            of = [kind[dt] for kind in kinds.values()]
+            bad, T = (max(one[key] for one in of) for key in ("bad", "largest_T_error"))
+            accepted = percent(min(one["accepted_states"] for one in of), digits=1)
+            cells = percent(bad, digits=1), f"{number(T, 1)} K", accepted
+            rows.append((f"{code(model)}, {seconds(dt)}", *cells))
+    heads = ["model, dt", "undetected", "error of T", "accepted states"]
+    return table(heads, rows) + source("flow_states.json", "flow_states judge --states FILE")
 
 
 def around_table() -> str:
@@ -70,39 +62,32 @@ def ignitions_table() -> str:
         failed = f"{not_ignited(found)} of {len(found['delay_errors'])} do not ignite"
         return failed if not_ignited(found) else both(found, digits=3)
 
-    columns = {
-        "model": lambda model, by_dt: "**solver**" if model == "solver" else code(model),
-    } | {
-        f"delay, {seconds(dt)}": lambda model, by_dt, dt=dt: delay(by_dt[dt])
-        for dt in models["solver"]
-    }
-    columns["burnt T"] = lambda model, by_dt: (
-        f"{number(max(of['last_T_error'] for of in by_dt.values()), 1)} K"
-    )
-    return table(columns, models.items()) + source("ignitions.json", "ignitions")
+    rows = []
+    for model, by_dt in models.items():
+        name = "**solver**" if model == "solver" else code(model)
+        burnt = number(max(of["last_T_error"] for of in by_dt.values()), 1)
+        rows.append((name, *(delay(by_dt[dt]) for dt in models["solver"]), f"{burnt} K"))
+    heads = ["model", *(f"delay, {seconds(dt)}" for dt in models["solver"]), "burnt T"]
+    return table(heads, rows) + source("ignitions.json", "ignitions")
 
 
 def counterflow_table() -> str:
     """Largest errors in the counterflow flames, and error of their extinction, of
     counterflow.json."""
-
-    def worst(found: dict, key: str) -> float:
-        return max(row[key] for row in found["flames"])
-
-    def peak(found: dict) -> float:
-        return max(max(row["peak_errors"].values()) for row in found["flames"])
-
-    columns = {
-        "model": lambda model, found: code(model),
-        "peak T": lambda model, found: f"{number(worst(found, 'peak_T_error'), 2)} K",
-        "profile of T": lambda model, found: f"{number(worst(found, 'profile_T_error'), 1)} K",
-        "peak of a species": lambda model, found: percent(peak(found), digits=1),
-        "extinction": lambda model, found: (
-            f"{found['extinction']:.0f} 1/s ({100 * found['extinction_error']:+.1f} %)"
-        ),
-    }
-    rows = by_model("counterflow.json").items()
-    return table(columns, rows) + source("counterflow.json", "counterflow")
+    rows = []
+    for model, found in by_model("counterflow.json").items():
+        of = found["flames"]
+        T, profile = (max(row[key] for row in of) for key in ("peak_T_error", "profile_T_error"))
+        peak = max(max(row["peak_errors"].values()) for row in of)
+        rows.append((
+            code(model),
+            f"{number(T, 2)} K",
+            f"{number(profile, 1)} K",
+            percent(peak, digits=1),
+            f"{found['extinction']:.0f} 1/s ({100 * found['extinction_error']:+.1f} %)",
+        ))  # fmt: skip
+    heads = ["model", "peak T", "profile of T", "peak of a species", "extinction"]
+    return table(heads, rows) + source("counterflow.json", "counterflow")
 
 
 TABLES = {

@@ -18,6 +18,7 @@ from torch import Tensor
 CIFAR_PAGE = "https://www.cs.toronto.edu/~kriz/cifar.html"
 FASHION_PAGE = "https://github.com/zalandoresearch/fashion-mnist"
 CIFAR_SHAPE = (3, 32, 32)
+TEST = 500  # of the digits
 # Classes, bytes of a label (the last of them counts), training files, test file, subfolder.
 CIFAR = {
     "cifar10": (10, 1, [f"data_batch_{i}.bin" for i in range(1, 6)], "test_batch.bin",
@@ -76,12 +77,9 @@ def load_images(dataset: str, folder: Path | str | None, digits: int = 16) -> Im
     raise ValueError(f"dataset {dataset!r} is none of {', '.join(CIFAR)}, fashion-mnist")
 
 
-def load_digits(size: int = 16, channels: int = 1, test: int = 500) -> Images:
-    """The 1797 handwritten digits of scikit-learn (8 x 8, UCI), upsampled to size x size.
-
-    `test` of them are held out. channels > 1 repeats the grey image. Normalised with mean and
-    standard deviation of the training images.
-    """
+def load_digits(size: int = 16) -> Images:
+    """The 1797 handwritten digits of scikit-learn (8 x 8, UCI), upsampled to size x size, `TEST` of
+    them held out. Normalised with mean and standard deviation of the training images."""
     try:
         from sklearn.datasets import load_digits as digits
     except ModuleNotFoundError as error:
@@ -96,9 +94,8 @@ def load_digits(size: int = 16, channels: int = 1, test: int = 500) -> Images:
     small = torch.from_numpy(loaded.images[order]).float()[:, None] / 16  # grey levels 0 to 16
     large = F.interpolate(small, size=(size, size), mode="bilinear", align_corners=False)
     labels = torch.from_numpy(loaded.target[order]).long()
-    large = (large - large[test:].mean()) / large[test:].std()
-    large = large.repeat(1, channels, 1, 1)
-    return Images("digits", large[test:], labels[test:], large[:test], labels[:test], 10)
+    large = (large - large[TEST:].mean()) / large[TEST:].std()
+    return Images("digits", large[TEST:], labels[TEST:], large[:TEST], labels[:TEST], 10)
 
 
 def _cifar(name: str, folder: Path) -> Images:

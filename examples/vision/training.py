@@ -15,15 +15,17 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 from rich.progress import track
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from combred.files.records import write_bytes
 from combred.files.trace import Trace
 from examples.vision.images import Images
 
 RUNS = Path("runs/vision")  # trained networks; not under version control
 CROP = 4  # pixels of zeros around an image before it is cropped at random (He et al. 2016, 4.2)
 CHECKPOINT_SECONDS = 30.0
+BATCH = 500  # images of which outputs are computed at once
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def best_device() -> torch.device:
 
 
 @torch.no_grad()
-def outputs(network: nn.Module, images: Tensor, layer: str = "", batch: int = 500) -> Tensor:
+def outputs(network: nn.Module, images: Tensor, layer: str = "") -> Tensor:
     """Outputs of `layer` ("": of the network) for `images`, flattened to (n, ...).
 
     Computed in eval mode on the best device; device and mode of the network are restored.
@@ -81,7 +83,7 @@ def outputs(network: nn.Module, images: Tensor, layer: str = "", batch: int = 50
     )
     network.to(device).eval()
     try:
-        for x in images.split(batch):
+        for x in images.split(BATCH):
             network(x.to(device))
     finally:
         hook.remove()
@@ -217,9 +219,7 @@ def trained(
     fit(network, images, settings, checkpoint)
     network.cpu().eval()
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
-    save_file(network.state_dict(), new)
-    new.replace(path)
+    write_bytes(path, save(network.state_dict()))
     checkpoint.unlink(missing_ok=True)
     return network
 

@@ -1,6 +1,6 @@
 """Triton kernels under test: on the GPU where there is one, elsewhere in Triton's interpreter.
 
-Helpers are imported by their name alone: `compiling` of this folder, `weight_rows` of `grouping`.
+`weight_rows` of the folder `grouping` is imported by its name alone.
 """
 
 import importlib
@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE / "grouping")]
+sys.path.insert(0, str(Path(__file__).parent / "grouping"))
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

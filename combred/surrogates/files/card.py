@@ -15,7 +15,6 @@ that lies beside the model's file, and inside an exported one. Its keys:
     time                           of a state by the library, if measured: `seconds`, `machine`
 """
 
-import json
 import platform
 import shlex
 from contextlib import suppress
@@ -174,9 +173,9 @@ def describe_accuracy(measured: dict, inputs: dict) -> dict:
 def command_of(settings: dict, mechanism: Mechanism, stage: int) -> str:
     """The command that makes the model of a stage: all settings that differ from the profile's,
     except those that do not change the model."""
-    wanted = _flat(json.loads(json.dumps(settings)))
+    wanted = _flat(settings)
     profile = wanted.get("profile", "default")
-    usual = _flat(json.loads(json.dumps(asdict(resolve([f"profile={profile}"])))))
+    usual = _flat(asdict(resolve([f"profile={profile}"])))
     for values in (wanted, usual):
         with suppress(ValueError):  # "auto", where it leaves a choice
             values["sampling.fuel"] = resolve_fuel(mechanism, values["sampling.fuel"])

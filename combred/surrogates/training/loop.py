@@ -7,6 +7,7 @@ resumes bit for bit. Runs on CPU and CUDA.
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -52,19 +53,15 @@ def forward_mixed(network: Network, x: Tensor, bf16: bool) -> Tensor:
     return network.layers[-1](x.float())
 
 
+@dataclass(frozen=True)
 class TrainStep:
     """One step of the optimiser, on the loss of a batch of rows."""
 
-    def __init__(
-        self,
-        model: Callable[[Tensor], Tensor],
-        optimizers: Optimizers,
-        settings: TrainingSettings,
-        loss: Callable[[Tensor, Tensor], Tensor],
-        sensitivity: SensitivityLoss | None = None,
-    ):
-        self.model, self.optimizers, self.settings = model, optimizers, settings
-        self.loss, self.sensitivity = loss, sensitivity
+    model: Callable[[Tensor], Tensor]
+    optimizers: Optimizers
+    settings: TrainingSettings
+    loss: Callable[[Tensor, Tensor], Tensor]
+    sensitivity: SensitivityLoss | None
 
     def __call__(self, step: int, x: Tensor, z: Tensor) -> Tensor:
         """Make step number `step` on inputs x and targets z. Returns the loss, a scalar."""

@@ -45,23 +45,6 @@ def test_safetensors_give_the_same_surrogate_back(tmp_path, mechanism, fitted, p
     assert again.dt_range == fitted.dt_range
 
 
-def parts_of(file):
-    """Metadata and tensors of a surrogate's file, to change."""
-    with safe_open(file, "pt") as stored:
-        identity = json.loads(stored.metadata()["combred"])
-        return identity, {name: stored.get_tensor(name) for name in stored.keys()}
-
-
-def test_a_file_without_a_digest_is_damaged(tmp_path, mechanism, fitted):
-    file = tmp_path / "s.safetensors"
-    save_surrogate(file, fitted, mechanism)
-    identity, tensors = parts_of(file)
-    del identity["inputs"], identity["digest"]
-    save_file(tensors, file, {"combred": json.dumps(identity)})
-    with pytest.raises(ValueError, match="damaged"):
-        load_surrogate(file, mechanism)
-
-
 WRONG = {
     "mechanism": (
         None, 5, "", ".", "..", "a/b.yaml", "../b.yaml", "a\\b.yaml", "x\n#include", "a\0b.yaml",
@@ -93,10 +76,19 @@ def rewrite(file, identity: dict, tensors: dict) -> None:
 def stored(tmp_path, mechanism, fitted):
     """A file of a surrogate, its metadata without the digest, and its tensors."""
     file = tmp_path / "s.safetensors"
-    save_surrogate(file, fitted, mechanism)
-    identity, tensors = parts_of(file)
+    save_surrogate(file, fitted, mechanism, inputs={"seed": 0})
+    with safe_open(file, "pt") as content:
+        identity = json.loads(content.metadata()["combred"])
+        tensors = {name: content.get_tensor(name) for name in content.keys()}
     del identity["digest"]
     return file, identity, tensors
+
+
+def test_a_file_without_a_digest_is_damaged(stored, mechanism):
+    file, identity, tensors = stored
+    save_file(tensors, file, {"combred": json.dumps(identity)})
+    with pytest.raises(ValueError, match="damaged"):
+        load_surrogate(file, mechanism)
 
 
 @pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
@@ -165,41 +157,32 @@ def test_widths_that_need_any_memory_are_refused_before_it_is_taken(stored, mech
     "other",
     [{"steps_with_predicted_rates": None}, {"steps_with_predicted_rates": [1.0]}, {"absent": None}],
 )
-def test_a_network_for_other_quasi_steady_steps_is_refused(tmp_path, mechanism, fitted, other):
+def test_a_network_for_other_quasi_steady_steps_is_refused(stored, mechanism, other):
     """As those of combred 0.3.0, which fit by their widths."""
-    file = tmp_path / "s.safetensors"
-    save_surrogate(file, fitted, mechanism)
-    identity, tensors = parts_of(file)
-    identity |= other
-    identity["digest"] = digest_of(identity, tensors)
-    save_file(tensors, file, {"combred": json.dumps(identity)})
+    file, identity, tensors = stored
+    rewrite(file, identity | other, tensors)
     with pytest.raises(ValueError, match="another version of combred"):
         load_surrogate(file, mechanism)
 
 
-def test_a_surrogate_of_another_mechanism_is_refused_with_both_names(
-    tmp_path, mechanism, other, fitted
-):
-    save_surrogate(tmp_path / "s.safetensors", fitted, mechanism)
+def test_a_surrogate_of_another_mechanism_is_refused_with_both_names(stored, mechanism, other):
     with pytest.raises(ValueError, match=f"(?s){mechanism.name}.*{other.name}"):
-        load_surrogate(tmp_path / "s.safetensors", other)
+        load_surrogate(stored[0], other)
 
 
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-50], lambda b: b"PK\x03\x04" + b[4:], lambda b: b""]
 )
-def test_a_damaged_file_is_refused_with_the_remedy(tmp_path, mechanism, fitted, damage):
-    file = tmp_path / "s.safetensors"
-    save_surrogate(file, fitted, mechanism)
+def test_a_damaged_file_is_refused_with_the_remedy(stored, mechanism, damage):
+    file = stored[0]
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(ValueError, match="ove it away"):
         load_surrogate(file, mechanism)
 
 
-def test_a_flipped_bit_is_never_used(tmp_path, mechanism, fitted):
+def test_a_flipped_bit_is_never_used(stored, mechanism):
     """Anywhere in the file: 60 random places, and ten in the header."""
-    file, rng = tmp_path / "s.safetensors", np.random.default_rng(0)
-    save_surrogate(file, fitted, mechanism, inputs={"seed": 0})
+    file, rng = stored[0], np.random.default_rng(0)
     whole = file.read_bytes()
     for place in [*rng.integers(len(whole), size=60), *rng.integers(8, 900, size=10)]:
         flipped = bytearray(whole)

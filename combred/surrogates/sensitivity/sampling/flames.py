@@ -56,11 +56,12 @@ def premixed_states(
     case = FlameCase(rng.uniform(*T), log_uniform(rng, *p), log_uniform(rng, *phi))
     fresh = mechanism.mixture(sampling.fuel, sampling.oxidizer, case.phi)
     profile = start(mechanism, case, fresh, CELLS)
-    time = MovingGrid(mechanism, profile).thickness() / profile.speed
+    grid = MovingGrid(mechanism, profile)
+    time = grid.thickness() / profile.speed
     steps = _steps(sampling, OF_FLAME_TIME * time, rng, str(case))
     sensitivity = speed_sensitivity(mechanism, profile)
     parts: list[SensitiveStates] = []
-    grid, cells, passed = MovingGrid(mechanism, profile), np.arange(CELLS), 0.0
+    cells, passed = np.arange(CELLS), 0.0
     for i, dt in enumerate(steps):
         for _ in range(SETTLING):
             grid.transport(dt)

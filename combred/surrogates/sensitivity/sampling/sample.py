@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.reactor import REFERENCE, IntegrationError
+from combred.chemistry.reactor import REFERENCE
 from combred.chemistry.transport import has_transport
 from combred.config.data import SamplingSettings, SensitivitySettings
 from combred.native.solver.library import PRECISE, Solver
@@ -55,9 +55,9 @@ class SensitiveSampler:
         self.mechanism, self.sampling, self.seed = mechanism, sampling, seed
         self.solver = Solver(mechanism, PRECISE)
 
-    def states(self, trajectory: SensitiveTrajectory) -> SensitiveStates:
-        """The rows of a trajectory. Raises IntegrationError, with the last reason, where none of
-        `DRAWS` mixtures can be computed."""
+    def attempt(self, trajectory: SensitiveTrajectory) -> tuple[SensitiveStates | None, str]:
+        """The rows of a trajectory; None, and the last reason, where none of `DRAWS` mixtures can
+        be computed."""
         rng = np.random.default_rng([self.seed, 9, trajectory.index])
         compute, reason = STATES[trajectory.kind], ""
         by = REFERENCE if trajectory.kind == "ignition" else self.solver
@@ -68,12 +68,5 @@ class SensitiveSampler:
                 reason = str(error).strip()
                 continue
             found.trajectory[:] += NUMBERS * trajectory.index
-            return found
-        raise IntegrationError(reason)
-
-    def attempt(self, trajectory: SensitiveTrajectory) -> tuple[SensitiveStates | None, str]:
-        """The rows of a trajectory, or None and the reason."""
-        try:
-            return self.states(trajectory), ""
-        except IntegrationError as error:
-            return None, str(error)
+            return found, ""
+        return None, reason

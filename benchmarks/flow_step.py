@@ -31,7 +31,7 @@ import numpy as np
 import combred
 from benchmarks.command_line import general_models
 from benchmarks.ignitions import Ranges, marched, references
-from benchmarks.kept import CACHE, stamp
+from benchmarks.kept import CACHE, code_of, stamp
 from benchmarks.solvers.build import MissingError
 from benchmarks.work_precision import solver
 from combred.check.conditions import find_conditions
@@ -85,7 +85,7 @@ def chemistries() -> Iterator[Chemistry]:
     gri, drm = load_mechanism(GRI), load_mechanism(DRM)
     yield Chemistry("GRI-3.0", "mechanism", GRI, gri, Solver(gri), 1e-3)
     for name, how in REDUCED.items():
-        folder = CACHE / f"reduced-{'-'.join(map(str, how.values()))}"
+        folder = CACHE / "-".join(["reduced", code_of("flow_step", [GRI]), *map(str, how.values())])
         reduce_mechanism(GRI, fuel=METHANE.fuel, folder=folder, **how)
         (file,) = folder.glob("gri30-*.yaml")
         own = load_mechanism(str(file))

@@ -26,18 +26,15 @@ struct DensityCell {
     double steps = 0.0;          // afterwards: those that the solver tried
 };
 
-// A library holds mass fractions, and sources of a unit of mass. With the density r(t) = r0 + a t,
+// A library holds density and internal energy, or density and enthalpy, too, but its states are mass
+// fractions, and its sources those of a unit of mass. With the density r(t) = r0 + a t,
 // a the sum of A, and its logarithmic mean r~ = a dt / ln(r1 / r0), S = A / r~ and Q = B / r~ give
 // the elements and the energy of the equations above exactly. The rates are those of the mean
-// density, to second order in a dt / r0, which is 0 but for compression.
-//
-// Enthalpy and density. A library holds pressure and enthalpy, or density and internal energy. Here
-// the pressure of a step is the mean of those that the given density has at its beginning and end.
-// A step is repeated with the new mean, or halved, until both agree: the density of the rates is
-// right to second order in the change of p, and enthalpy and density at the end are exact.
+// density, to second order in a dt / r0, which is 0 but for compression: in steps of equal length
+// in which the density grows little.
 class Densities {
 public:
-    enum class Holds { energy, enthalpy };
+    enum class Holds { energy = 1, enthalpy = 2 };  // as `combred_reactor` of combred.h
 
     // As `Cells`.
     Densities(const std::string& file, const std::vector<std::string>& mixture, Holds holds);
@@ -56,18 +53,13 @@ public:
 
 private:
     static constexpr std::size_t block = 4000;  // as of Cells
-    // Of the change of pressure over a step, relative: its largest error, and the largest.
-    static double change_error() { return 1e-3; }
-    static double largest_change() { return 0.02; }
-    static double largest_growth() { return 0.01; }  // of density over a step at constant volume
+    static double largest_growth() { return 0.01; }  // of density over a step, relative
     static double lowest_Y() { return -1e-3; }  // below, a flow diverges
     static double gas_constant() { return 8314.46261815324; }  // [J/(kmol K)]
 
     struct Progress {  // of a cell
         double T, density, growth;  // [K]; [g/cm3] at the beginning; a [g/(cm3 s)]
         double done, step;          // [s]
-        double assumed;  // relative change of pressure over the step
-        bool corrected;  // the step is a repetition, for another change
         double steps;
         double at(double time) const { return density + growth * time; }
     };
@@ -81,7 +73,7 @@ private:
     void give(std::size_t i, double dt);
 
     Cells cells_;
-    bool volume_;
+    int kind_;
     std::vector<double> per_mass_;  // 1 / molar mass of each species
     DensityCell cell_;
     std::vector<Progress> progress_;
@@ -91,7 +83,7 @@ private:
 
 inline Densities::Densities(
     const std::string& file, const std::vector<std::string>& mixture, Holds holds
-) : cells_(file, mixture), volume_(holds == Holds::energy), per_mass_(cells_.molar_masses()) {
+) : cells_(file, mixture), kind_(static_cast<int>(holds)), per_mass_(cells_.molar_masses()) {
     for (double& of : per_mass_) of = 1.0 / of;
     cell_.rhoY.resize(species());
     cell_.source.resize(species());
@@ -130,8 +122,7 @@ inline void Densities::take(std::size_t i, std::size_t number, double dt) {
         row(Y_, i)[k] = std::max(cell_.rhoY[k], 0.0) / positive;
     }
     const double steps = std::ceil(std::fabs(growth) * dt / (largest_growth() * sum));
-    const double step = volume_ && steps > 1.0 ? dt / steps : dt;
-    progress_[i] = Progress{cell_.T, sum, growth, 0.0, step, 0.0, false, 0.0};
+    progress_[i] = Progress{cell_.T, sum, growth, 0.0, dt / std::max(steps, 1.0), 0.0};
 }
 
 // The next step of a cell.
@@ -140,7 +131,7 @@ inline void Densities::begin(std::size_t i, Cell& cell) {
     const double *Y = row(Y_, i), *source = row(source_, i);
     const double density = now.at(now.done), change = now.growth * now.step / density;
     cell.T = now.T;
-    cell.p = pressure(now.T, density, Y) * (1.0 + 0.5 * (volume_ ? change : now.assumed));
+    cell.p = pressure(now.T, density, Y) * (1.0 + 0.5 * change);
     cell.dt = now.step;
     std::copy(Y, Y + species(), cell.Y.begin());
     if (!sourced_) return;
@@ -150,39 +141,14 @@ inline void Densities::begin(std::size_t i, Cell& cell) {
     for (std::size_t k = 0; k < species(); ++k) cell.S[k] = source[k] / mean;
 }
 
-// Takes the step of a cell, or prepares its repetition. Returns whether the cell is at dt.
+// Takes the step of a cell. Returns whether it is at dt.
 inline bool Densities::end(std::size_t i, const Cell& cell, double dt) {
     Progress& now = progress_[i];
-    double* Y = row(Y_, i);
     now.steps += cell.steps;
-    double change = 0.0;  // of pressure
-    if (!volume_) {
-        double moles = 0.0, before = 0.0;
-        for (std::size_t k = 0; k < species(); ++k) {
-            before += Y[k] * per_mass_[k];
-            moles += (Y[k] + cell.dY[k]) * per_mass_[k];
-        }
-        const double density = now.at(now.done + now.step) / now.at(now.done);
-        change = density * cell.T_after * moles / (now.T * before) - 1.0;
-        const bool is_large = std::fabs(change) > largest_change();
-        if (is_large || std::fabs(change - now.assumed) > change_error()) {
-            const double share = is_large || now.corrected ? 0.5 : 1.0;
-            now.step *= share;
-            now.assumed = share * change;
-            now.corrected = share == 1.0;
-            return false;
-        }
-    }
-    for (std::size_t k = 0; k < species(); ++k) Y[k] += cell.dY[k];
+    for (std::size_t k = 0; k < species(); ++k) row(Y_, i)[k] += cell.dY[k];
     now.T = cell.T_after;
     now.done += now.step;
-    const double left = dt - now.done;
-    if (!(left > 1e-12 * dt)) return true;
-    const double next = std::min((now.corrected || volume_ ? 1.0 : 2.0) * now.step, left);
-    now.assumed = change * (next / now.step);
-    now.step = next;
-    now.corrected = false;
-    return false;
+    return dt - now.done <= 1e-9 * dt;
 }
 
 // Sets the cell that is written.
@@ -224,7 +190,7 @@ Tally Densities::advance(std::size_t n, double dt, Read read, Write write) {
                         if (!end(open[j], cell, dt)) later.push_back(open[j]);
                         tally.error = std::max(tally.error, cell.error);
                     },
-                    Reactor{volume_, sourced_}
+                    Reactor{kind_, sourced_}
                 );
             } catch (const Refused& error) {
                 throw Refused(start + open[error.cell], error.what());

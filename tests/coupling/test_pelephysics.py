@@ -86,13 +86,11 @@ def rows(libraries, drm19):
     return np.column_stack([T, rho[:, None] * Y, A, B])
 
 
-@pytest.mark.parametrize(
-    ("holds", "sources", "most"),
-    [("energy", 0.0, 0.1), ("energy", 1.0, 0.2), ("enthalpy", 0.0, 0.5), ("enthalpy", 1.0, 0.5)],
-)
-def test_cells_are_those_of_radau(advance, libraries, drm19, rows, holds, sources, most):
-    """Density grows by 5 % with the sources. Seen: a third of each bound of T [K]. Elements and
-    energy are those of the sources."""
+@HOLDS
+@pytest.mark.parametrize("sources", [0.0, 1.0])
+def test_cells_are_those_of_radau(advance, libraries, drm19, rows, holds, sources):
+    """Density grows by 5 % with the sources. Seen: a third of the bounds of T [K] and Y. Elements
+    and energy are those of the sources."""
     n = drm19.n_species
     given = np.column_stack([rows[:, : 1 + n], sources * rows[:, 1 + n :]])
     order = np.random.default_rng(1).permutation(n)
@@ -105,8 +103,8 @@ def test_cells_are_those_of_radau(advance, libraries, drm19, rows, holds, source
     truth = [Truth(drm19, holds, row) for row in given]
     end = np.array([of.end() for of in truth])
     assert 150.0 < np.abs(end[:, 0] - given[:, 0]).max()
-    assert np.abs(T - end[:, 0]).max() < most
-    assert (np.abs(rhoY - end[:, 1:]).max(1) / rhoY.sum(1)).max() < 2e-4
+    assert np.abs(T - end[:, 0]).max() < 0.1
+    assert (np.abs(rhoY - end[:, 1:]).max(1) / rhoY.sum(1)).max() < 2e-5
     due = given[:, 1 : 1 + n] + DT * given[:, 1 + n : -1]
     elements = (rhoY - due) @ drm19.elements.T / due.sum(1, keepdims=True)
     assert np.abs(elements).max() < 1e-13

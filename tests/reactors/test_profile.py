@@ -166,3 +166,5 @@ def test_other_profiles_are_refused(solver_of, h2o2, fresh, volume, changed, wor
     given = {"T": [400.0, 500.0], "p": ATM, "Y": fresh, "t": [0.0, 1e-3]} | changed
     with pytest.raises(ValueError, match=words):
         combred.reactor(solver_of(h2o2, volume), **given)
+    with pytest.raises(ValueError, match="take a solver without enthalpy"):
+        combred.reactor(solver_of(h2o2, True, True), **given)

@@ -79,7 +79,7 @@ def workloads_table() -> str:
             (workload, of, 1e6 * drawn[form]["others"]["solver, 0.001"]["seconds"], "weights.json")
             for form, workload, of in (
                 ("quasi_steady", flow, "of training, 0.3 to 60 atm"),
-                ("state", "a state along ignitions", "and flames, near 1 atm"),
+                ("state", "a state along ignitions", "of training, with flames, near 1 atm"),
             )
         ),
         (

@@ -13,15 +13,15 @@
 `combred run` is `python -m combred.pipeline`.
 """
 
-import argparse
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from argparse import Namespace
 from pathlib import Path
 
 import combred
+from combred.options import parser
 from combred.processes.interrupts import stop_at_once
 
 
@@ -38,105 +38,17 @@ def main(arguments: list[str] | None = None) -> int:
     if given.command is None:
         parser().print_help()
         return 2
+    work = {"check": check, "reduce": reduce, "export": export, "openfoam": openfoam,
+            "models": models, "cache": cache}[given.command]  # fmt: skip
     import cantera as ct
 
     from combred.pipeline.guard import guarded
 
     ct.suppress_thermo_warnings()
-    work: Callable[[argparse.Namespace], int] = given.work
     return guarded(lambda: work(given), resumes=work in (check, reduce))
 
 
-def parser() -> argparse.ArgumentParser:
-    """The arguments of all commands."""
-    command = argparse.ArgumentParser(
-        prog="combred", description="Stiff chemistry for flow codes, from any mechanism."
-    )
-    command.add_argument("--version", action="version", version=combred.__version__)
-    of = command.add_subparsers(dest="command", metavar="COMMAND")
-    one = of.add_parser(
-        "check", help="compare the solver of a mechanism with CVODE; say what a library is",
-        description="Compare the solver of a mechanism with CVODE, and write a page. Of a library "
-        "or a network: say what it is, and whether it is whole.",
-    )  # fmt: skip
-    one.set_defaults(work=check)
-    one.add_argument("what", metavar="FILE", help="a mechanism (a file of Cantera's format, or the "
-        "name of one that comes with Cantera), a library, a network or its name")  # fmt: skip
-    mixture_arguments(one)
-    one.add_argument("--folder", type=Path, help="of the page; by default check-MECHANISM")
-    one.add_argument("--workers", type=int, default=0, help="processes; by default one a core")
-    one.add_argument("--size", type=float, default=1.0, help="number of states and ignitions, over "
-        "the usual one; flames and the reactor stay as they are")  # fmt: skip
-    one = of.add_parser(
-        "reduce", help="take species and reactions out of a mechanism, as an error allows",
-        description="Take species and reactions out of a mechanism, as many as the limit of the "
-        "errors allows, in ignitions, flames and stirred reactors; write the reduced mechanism and "
-        "a page.",
-    )  # fmt: skip
-    one.set_defaults(work=reduce)
-    one.add_argument("what", metavar="FILE", help="a mechanism")
-    one.add_argument("--error", type=float, default=0.01, help="limit of every relative error: .01")
-    one.add_argument("--species", type=int, default=0, help="how many may be left; by default as "
-        "few as the limit allows")  # fmt: skip
-    one.add_argument("--keep", default="", help="species that stay, and whose peaks in flames are "
-        "judged, as NO,CO")  # fmt: skip
-    one.add_argument("--refit", type=float, nargs="?", const=1.3, default=0.0, metavar="FACTOR",
-        help="refit the rate constants within this factor, their uncertainty: 1.3")  # fmt: skip
-    mixture_arguments(one)
-    one.add_argument("--folder", type=Path, help="of the result; by default reduce-MECHANISM")
-    one.add_argument("--workers", type=int, default=0, help="processes; by default one a core")
-    one = of.add_parser(
-        "export", help="write a library, its source and its header for a flow code",
-        description="Write the library of a mechanism's solver, or of a model, for every CPU of "
-        "this machine's kind, with source and header; of a model also surrogate.pt (TorchScript) "
-        "and its card: combred export gri30.yaml folder",
-    )  # fmt: skip
-    one.set_defaults(work=export)
-    one.add_argument("what", metavar="WHAT", help="a mechanism, the name of a model, "
-        "stageN.safetensors, or the folder of a run")  # fmt: skip
-    one.add_argument("folder", metavar="FOLDER", type=Path, help="where the files are written")
-    one.add_argument("--phase", default="", help="by default the first ideal gas that reacts")
-    one.add_argument(
-        "--openfoam", action="store_true",
-        help="FOLDER is a case of OpenFOAM: write also thermo, reactions (yours become "
-        "NAME.orig) and dictionaries",
-    )  # fmt: skip
-    one.add_argument("--version", default="", help="of OpenFOAM, as v2312, 13, dev; by default the "
-        "one that is sourced, else v1912")  # fmt: skip
-    one = of.add_parser(
-        "openfoam", help="compile combred's chemistry model for the OpenFOAM that is sourced",
-        description="Compile combred's chemistry model for the OpenFOAM that is sourced in this "
-        "shell, openfoam.com's from v1912 or the Foundation's from 7 on, into FOAM_USER_LIBBIN.",
-    )  # fmt: skip
-    one.set_defaults(work=openfoam)
-    one.add_argument(
-        "--install", action="store_true",
-        help="install OpenFOAM v1912 of Debian 12 with it instead: as root, 260 MB",
-    )  # fmt: skip
-    one.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", help="of --install, which "
-        "it implies: where sources and library go; by default openfoam")  # fmt: skip
-    one = of.add_parser("models", help="the networks that come with combred")
-    one.set_defaults(work=models)
-    one.add_argument("name", nargs="?", default="", help="of a network: print its card, in JSON")
-    one = of.add_parser("cache", help="size of the cache of compiled code; --clear empties it")
-    one.set_defaults(work=cache)
-    one.add_argument("--clear", action="store_true", help="remove what an hour did not use")
-    of.add_parser("run", help="train, reduce and judge networks: key=value, as stage=2; --help")
-    for name, one in of.choices.items():
-        if name != "export":  # whose --version is that of OpenFOAM
-            one.add_argument("--version", action="version", version=combred.__version__)
-    return command
-
-
-def mixture_arguments(one: argparse.ArgumentParser) -> None:
-    """The arguments that name the gas of a mechanism."""
-    one.add_argument("--phase", default="", help="by default the first ideal gas that reacts")
-    one.add_argument("--fuel", default="auto", help="in moles, as CH4:1; by default the one that "
-        "the mechanism was plainly made for")  # fmt: skip
-    one.add_argument("--oxidizer", default="auto", help="in moles, as O2:1,N2:3.76; by default air")
-
-
-def check(given: argparse.Namespace) -> int:
+def check(given: Namespace) -> int:
     """Check a mechanism and write the page; 1 where something exceeds its limit."""
     from rich.markup import escape
 
@@ -163,7 +75,7 @@ def check(given: argparse.Namespace) -> int:
     return 0 if all(row["right"] for row in record["verdict"]) else 1
 
 
-def reduce(given: argparse.Namespace) -> int:
+def reduce(given: Namespace) -> int:
     """Reduce a mechanism and write the page."""
     from rich.markup import escape
 
@@ -184,14 +96,14 @@ def reduce(given: argparse.Namespace) -> int:
     return 0
 
 
-def refuse(given: argparse.Namespace, options: list[str]) -> None:
+def refuse(given: Namespace, options: list[str]) -> None:
     """ValueError where options are given that mean something for a mechanism alone."""
     if options:
         told = ", ".join(f"--{name}" for name in options)
         raise ValueError(f"{given.what} is no mechanism: leave out {told}")
 
 
-def export(given: argparse.Namespace) -> int:
+def export(given: Namespace) -> int:
     """Write a library of a mechanism or of a model."""
     from combred import native
     from combred.libraries import names_mechanism
@@ -222,7 +134,7 @@ def export(given: argparse.Namespace) -> int:
     return 0
 
 
-def openfoam(given: argparse.Namespace) -> int:
+def openfoam(given: Namespace) -> int:
     """Compile the chemistry model for the sourced OpenFOAM, or install Debian's with it."""
     from combred.coupling import FOLDER
     from combred.native.openfoam.model import compile_model, copy_sources
@@ -240,7 +152,7 @@ def openfoam(given: argparse.Namespace) -> int:
     return 0
 
 
-def models(given: argparse.Namespace) -> int:
+def models(given: Namespace) -> int:
     """Print a table of the models that come with combred, or the card of one."""
     if given.name:
         if given.name not in combred.models():
@@ -276,7 +188,7 @@ def models(given: argparse.Namespace) -> int:
     return 0
 
 
-def cache(given: argparse.Namespace) -> int:
+def cache(given: Namespace) -> int:
     """Tell the size of the cache, or clear it."""
     from combred.files.cache import clear, entries
     from combred.files.records import cache_folder

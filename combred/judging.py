@@ -9,6 +9,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from time import process_time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import cantera as ct
@@ -80,28 +82,17 @@ def judge(
     settings = _settings(advance, solver, gas, cases)
     judged = {SOLVER: solver, **_judged(advance)}
     processes = Processes(workers or len(os.sched_getaffinity(0)))
-    errors: dict[str, dict] = {name: {} for name in judged}
-    curves = {}
-    for key, experiment in _experiments(mechanism, gas, settings).items():
-        references, runs = experiment.reference(processes), {}
-        for name, one in judged.items():
-            with one_thread():
-                runs[name] = experiment.follow(one, references)
-            found = experiment.compare(runs[name], references)
-            errors[name] |= found if key == "ignition" else {key: found}
-        last = list(judged)[-1]
-        of = errors[last] if key == "ignition" else errors[last][key]
-        curves[key] = _curves(of, references, runs)
-        if key == "ignition":
-            states = np.concatenate([np.column_stack([r.T, np.full_like(r.T, r.case.p), r.Y])
-                                     for r in references])  # fmt: skip
+    experiments: dict[str, Experiment] = {"ignition": Ignitions.of(mechanism, gas, settings)}
+    if settings.flame_phi:
+        experiments["flame"] = PremixedFlames.of(mechanism, gas, settings)
+    references = {key: one.reference(processes) for key, one in experiments.items()}
+    errors, curves = _compared(judged, experiments, references)
     record = {
         "inputs": asdict(settings) | asdict(gas) | {"mechanism": mechanism.name},
         "sha256": mechanism.sha256,
         "errors": errors,
         "curves": curves,
-        "times": _times(mechanism, judged, states, settings.dt),
-        "solved": _solved(judged, states, settings.dt),
+        **_times(mechanism, judged, references["ignition"], settings.dt),
         "machine": machine(),
         "limits": limits,
         "verdict": {name: exceeded(of, limits) for name, of in errors.items()},
@@ -146,19 +137,12 @@ def temperatures(
 # -- what is judged, and in what -------------------------------------------------------------------
 
 
-class _Function:
-    """A function (T, p, Y, dt) -> (T, Y) as an `Advance`."""
-
-    def __init__(self, function: Any):
-        self.advance = function
-
-
 def _judged(advance: Any) -> dict[str, Advance]:
     """What is judged, by name."""
     if not hasattr(advance, "advance"):
         require(callable(advance), "advance: give a function (T, p, Y, dt) -> (T, Y), or an object "
                 "with such a method `advance`")  # fmt: skip
-        return {OTHER: _Function(advance)}
+        return {OTHER: SimpleNamespace(advance=advance)}
     if not _is_surrogate(advance):
         return {OTHER: advance}
     with needing_train("a network"):
@@ -188,23 +172,28 @@ def _settings(
     except TypeError as error:
         known = ", ".join(ValidationSettings.__dataclass_fields__)
         raise ValueError(f"{str(error).split('__() ')[-1]}; cases have {known}") from error
-    if settings.T0:
-        return settings
-    found = temperatures(solver.mechanism, solver, gas, settings.p, settings.dt)
-    return replace(settings, T0=found)
-
-
-def _experiments(
-    mechanism: Mechanism, gas: Mixture, settings: ValidationSettings
-) -> dict[str, Experiment]:
-    """The experiments by the key of their errors."""
-    found: dict[str, Experiment] = {"ignition": Ignitions.of(mechanism, gas, settings)}
-    if settings.flame_phi:
-        found["flame"] = PremixedFlames.of(mechanism, gas, settings)
-    return found
+    given = solver.mechanism, solver, gas, settings.p, settings.dt
+    return settings if settings.T0 else replace(settings, T0=temperatures(*given))
 
 
 # -- numbers ---------------------------------------------------------------------------------------
+
+
+def _compared(
+    judged: dict[str, Advance], experiments: dict[str, Experiment], references: dict[str, list]
+) -> tuple[dict[str, dict], dict[str, dict]]:
+    """The errors of all that is judged, by name, and the curves of the last one, by experiment."""
+    errors: dict[str, dict] = {name: {} for name in judged}
+    curves = {}
+    for key, experiment in experiments.items():
+        runs = {}
+        for name, one in judged.items():
+            with one_thread():
+                runs[name] = experiment.follow(one, references[key])
+            found = experiment.compare(runs[name], references[key])
+            errors[name] |= found if key == "ignition" else {key: found}
+        curves[key] = _curves(found, references[key], runs)
+    return errors, curves
 
 
 def _curves(errors: dict, references: list, runs: dict[str, list]) -> dict:
@@ -224,13 +213,13 @@ def _curves(errors: dict, references: list, runs: dict[str, list]) -> dict:
 
 
 def _times(
-    mechanism: Mechanism, judged: dict[str, Advance], states: np.ndarray, dt: float
-) -> dict[str, float]:
-    """The time of a state [s] on one core, by name: the fastest of `REPEATS`, of states along the
-    reference ignitions; of Cantera's CVODE, of a few of them."""
-    from time import process_time
-
-    some = np.random.default_rng(SEED).choice(states, TIMED)
+    mechanism: Mechanism, judged: dict[str, Any], ignitions: list, dt: float
+) -> dict[str, Any]:
+    """Over states along the reference ignitions, "times": the time of a state [s] on one core by
+    name, the fastest of `REPEATS`, of Cantera's CVODE over a few of them; "solved": the share that
+    a network leaves to the solver, None without one."""
+    paths = [np.column_stack([r.T, np.full_like(r.T, r.case.p), r.Y]) for r in ignitions]
+    some = np.random.default_rng(SEED).choice(np.concatenate(paths), TIMED)
     found = {}
     for name, one in {CVODE_NAME: CVODE(mechanism, *CVODE_TOLERANCE), **judged}.items():
         rows = some[: TIMED // 16] if name == CVODE_NAME else some
@@ -241,15 +230,10 @@ def _times(
                 advance_each(one, rows[:, 0], rows[:, 1], rows[:, 2:], dt)
                 seconds.append((process_time() - begun) / len(rows))
         found[name] = min(seconds)
-    return found
-
-
-def _solved(judged: dict[str, Any], states: np.ndarray, dt: float) -> float | None:
-    """The share of the states that a network leaves to the solver; None without one."""
     if BOTH not in judged:
-        return None
-    some = np.random.default_rng(SEED).choice(states, TIMED)
-    return float((judged[BOTH].attempt(some[:, 0], some[:, 1], some[:, 2:], dt).steps > 0).mean())
+        return {"times": found, "solved": None}
+    steps = judged[BOTH].attempt(some[:, 0], some[:, 1], some[:, 2:], dt).steps
+    return {"times": found, "solved": float((steps > 0).mean())}
 
 
 def _card(surrogate: "Surrogate", record: dict) -> dict:

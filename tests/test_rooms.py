@@ -12,7 +12,7 @@ import combred
 ROOMS = (
     "kernels", "reduction", "chemistry", "native", "experiments", "reactors", "cantera",
     "surrogates", "libraries", "validation", "check", "skeletal", "report", "judging", "pipeline",
-    "command",
+    "options", "command",
 )  # fmt: skip
 # The rooms of surrogates, in the same sense.
 WITHIN = (

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from combred.config.fields import setting
 from combred.config.reduction import CRITERIA, parse_criteria
+from combred.config.values import setting
 
 
 @dataclass(frozen=True)

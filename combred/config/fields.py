@@ -1,45 +1,6 @@
-"""A setting as a field of a dataclass: its unit, its help, its range, and what is refused."""
+"""What is refused, and how a text is shown in a message."""
 
-import math
-from dataclasses import field, fields
 from typing import Any
-
-
-def setting(
-    default: Any,
-    help: str,
-    unit: str = "",
-    within: tuple[float, float] | None = None,
-    among: tuple[str, ...] = (),
-) -> Any:
-    """A dataclass field with its unit and one line of help. A number, or each number of a list,
-    lies `within` a closed range, which the help ends with; a text is one of `among`."""
-    if within:
-        help = f"{help}; {within[0]:g} to {within[1]:g}"
-    metadata = {"help": help, "unit": unit, "within": within, "among": among}
-    if isinstance(default, (list, dict)):
-        return field(default_factory=lambda: type(default)(default), metadata=metadata)
-    return field(default=default, metadata=metadata)
-
-
-def check(settings: Any, section: str) -> None:
-    """ValueError for a value outside the range of its field, naming the key."""
-    for item in fields(settings):
-        value = getattr(settings, item.name)
-        key, within = f"{section}.{item.name}".lstrip("."), item.metadata.get("within")
-        if within:
-            low, high = within
-            numbers = value if isinstance(value, list) else [value]
-            require(
-                all(low <= x <= high for x in numbers),  # false for nan
-                f"{key}={shown(written(value))} must lie between {low:g} and {high:g}"
-                + (f" {item.metadata['unit']}" if item.metadata["unit"] else ""),
-            )
-        among = item.metadata.get("among")
-        require(
-            not among or value in among,
-            f"{key}={shown(value)}: {', '.join(filter(None, among or ()))} are possible",
-        )
 
 
 def shown(text: Any, most: int = 80) -> str:
@@ -53,22 +14,7 @@ def one_line(error: Exception) -> str:
     return " ".join(line.strip() for line in str(error).splitlines() if line.strip(" *"))
 
 
-def written(value: Any) -> str:
-    """A value as it is written after `key=`, as in [1e-08,1e-05]."""
-    if isinstance(value, list):
-        return f"[{','.join(written(item) for item in value)}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def require(condition: bool, message: str) -> None:
     """ValueError(message) unless the condition holds."""
     if not condition:
         raise ValueError(message)
-
-
-def is_positive(text: str, most: float = math.inf) -> bool:
-    """Whether a text is a positive finite number, at most `most`."""
-    try:
-        return 0.0 < float(text) <= most and math.isfinite(float(text))
-    except ValueError:
-        return False

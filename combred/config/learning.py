@@ -5,7 +5,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
-from combred.config.fields import check, is_positive, require, setting, shown
+from combred.config.fields import require, shown
+from combred.config.values import check, is_positive, setting
 
 LARGEST_SCALE = 1000.0  # of an initialisation
 GROWN = 2  # initial batch of a retraining, over that of the training: fewer, smaller steps

@@ -1,10 +1,10 @@
 """Settings of the reduction: the stage table, the automatic loop, or the criteria of a search."""
 
 import difflib
-import math
 from dataclasses import dataclass
 
-from combred.config.fields import check, is_positive, require, setting, shown
+from combred.config.fields import require, shown
+from combred.config.values import check, is_positive, number, setting
 
 REDUCTIONS = (
     *("condensation", "brain_surgeon", "interpolative", "folding"),
@@ -48,19 +48,11 @@ def parse_method(text: str) -> tuple[str, dict[str, str | float]]:
             right, options[name] = value in possible[name], value
             allowed = f"one of {', '.join(possible[name])}"
         else:
-            number = _number(value)
-            right, options[name] = low <= number <= high, number
+            options[name] = number(value)
+            right = low <= options[name] <= high
             allowed = f"a number from {low:g} to {high:g}"
         require(right, f"reduction.method={shown(text)}: {name} is {allowed}")
     return method, options
-
-
-def _number(text: str) -> float:
-    """The number in a text, not a number where there is none."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def parse_criteria(text: str, name: str = "reduction.criteria") -> dict[str, float]:
@@ -80,17 +72,17 @@ def parse_criteria(text: str, name: str = "reduction.criteria") -> dict[str, flo
                 + (f"; did you mean {near[0]}?" if near else "")
             )
         require(kind not in limits, f"{name}: {kind} is given twice")
-        number = amount.removesuffix("%").strip()
+        digits = amount.removesuffix("%").strip()
         require(
-            is_positive(number),
+            is_positive(digits),
             f"{name}: {shown(item.strip())!r} wants a positive limit, as in {kind}:1%",
         )
+        limits[kind] = number(digits) / (100 if amount.endswith("%") else 1)
         require(
-            amount.endswith("%") or float(number) < 1,
+            amount.endswith("%") or limits[kind] < 1,
             f"{name}: {item.strip()!r}: a plain number is a share (0.01 is 1 %); for percent write "
-            f"{kind}:{number}%",
+            f"{kind}:{digits}%",
         )
-        limits[kind] = float(number) / (100 if amount.endswith("%") else 1)
     return limits
 
 

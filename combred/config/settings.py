@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 
 from combred.config.data import SamplingSettings, SensitivitySettings
 from combred.config.export import ExportSettings
-from combred.config.fields import check, require, setting, shown
+from combred.config.fields import require, shown
 from combred.config.learning import NetworkSettings, RetrainingSettings, TrainingSettings
 from combred.config.reduction import ReductionSettings
 from combred.config.validation import ValidationSettings
+from combred.config.values import check, setting
 
 LONGEST_NAME = 200  # bytes of the name of a run; file systems have 255
 STEPS = ("sample", "train", "reduce", "validate", "export", "report")

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from combred.config.fields import check, require, setting
+from combred.config.fields import require
+from combred.config.values import check, setting
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,8 @@ def open_library(path: Path) -> ctypes.CDLL:
 
 def of_level(calls: ctypes.CDLL, path: Path, level: str) -> list[Any]:
     """The functions that compute, in the order of `COMPUTING`: of a level, or of "" those of the
-    level that is chosen. Raises ValueError where the library has no code of the level."""
+    level that is chosen. Raises ValueError where the library has no code of the level, or this CPU
+    does not run it."""
     prefix = f"combred_{level}_" if level else "combred_"
     try:
         found = [getattr(calls, prefix + name) for name in COMPUTING]
@@ -89,6 +90,9 @@ def of_level(calls: ctypes.CDLL, path: Path, level: str) -> list[Any]:
         raise ValueError(
             f"{path} has no code of the level {level!r}: make it with combred.native.build_portable"
         ) from error
+    highest = calls.combred_level().decode().removeprefix("x86-64-")
+    if level > highest:
+        raise ValueError(f"this CPU runs no code of the level {level!r}: give {highest!r}")
     for function, arguments in zip(found, COMPUTING.values(), strict=True):
         function.argtypes = arguments
     found[-1].restype = SIZE

@@ -66,6 +66,16 @@ def stage_table(settings: ReductionSettings) -> list[Stage]:
     return [Stage(i, layer, threshold) for i, (layer, threshold) in enumerate(pairs, start=1)]
 
 
+def sizes(before: Network, after: Network) -> dict:
+    """Widths and weights of a network before and after its reduction, for the record of a stage."""
+    return {
+        "widths_before": before.widths,
+        "widths_after": after.widths,
+        "weights_before": before.n_weights,
+        "weights_after": after.n_weights,
+    }
+
+
 def reduce_stage(
     network: Network, stage: Stage, settings: ReductionSettings, calibration: Tensor, full: int
 ) -> tuple[Network, dict]:
@@ -103,10 +113,7 @@ def reduce_stage(
         "method": stage.method,
         **amount,
         "compensation": settings.compensation,
-        "widths_before": network.widths,
-        "widths_after": reduced.widths,
-        "weights_before": network.n_weights,
-        "weights_after": reduced.n_weights,
+        **sizes(network, reduced),
         "trace": [asdict(layer) for layer in found.trace],
         "output_error": found.output_error,
     }

@@ -11,15 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 
 from combred.report.blocks import Block, Note, Picture, Section, Table, Text
 from combred.report.formats import NBSP, kelvin, percent, significant
-from combred.report.histories import AXES, differences
+from combred.report.histories import draw_histories, history
 from combred.report.ignitions import Results
-from combred.report.style import REFERENCE, WIDTH, literal, looks
 
 Curves = Mapping[str, Sequence[dict]]
 Files = tuple[str, str]
@@ -138,43 +134,10 @@ def curve_picture(
     if len(cases) > COLUMNS:
         caption += f" The {COLUMNS} cases with the largest errors of T are shown."
     sizes = np.nan_to_num(np.array([error for _, error in cases], float), nan=np.inf)
-    worst = sorted(np.argsort(-sizes, kind="stable")[:COLUMNS])
-    off = []
-    for i in worst:
+    shown = []
+    for i in sorted(np.argsort(-sizes, kind="stable")[:COLUMNS]):
         of_case = {key: of[i] for key, of in curves.items()}
-        quantities = ["T", *of_case["reference"]["Y"]]
-        off.append({quantity: differences(of_case, quantity) for quantity in quantities})
-    draw = partial(draw_curves, {i: cases[i][0] for i in worst}, curves, off)
+        shown.append(history(cases[i][0], of_case, list(of_case["reference"]["Y"])))
+    draw = partial(draw_histories, shown, "mean " if shown[0].axis == "t" else "")
     source = ", ".join(dict.fromkeys(reversed(files)))
     return Picture(name, draw, "Temperature and species, with the reference", caption, source)
-
-
-def draw_curves(columns: Mapping[int, str], curves: Curves, off: Sequence[Mapping]) -> Figure:
-    """T (first row) and differences of T and species from the reference (other rows) of some cases
-    (columns, with their titles by index) over x, or of means over t; off: of each column the
-    differences by quantity and name."""
-    others = [name for name in curves if name != "reference"]
-    styles = {"reference": REFERENCE, **looks(others)}
-    rows = 1 + max(map(len, off))
-    figure = Figure(figsize=(WIDTH, rows + 2.9))
-    panels = figure.subplots(rows, len(columns), sharex="col", squeeze=False)
-    for column, (i, title), by_quantity in zip(panels.T, columns.items(), off, strict=True):
-        axis, mean = ("t", "mean ") if "t" in curves["reference"][i] else ("x", "")
-        for name in ("reference", others[-1]):
-            curve = curves[name][i]
-            column[0].plot(1e3 * np.array(curve[axis]), curve["T"], **styles[name])
-        column[0].set_ylabel(f"{mean}T [K]")
-        at = 1e3 * np.array(curves["reference"][i][axis])
-        for axes, (quantity, found) in zip(column[1:], by_quantity.items(), strict=False):
-            for name in others:
-                axes.plot(at, found[name], **styles[name])
-            said = "T [K]" if quantity == "T" else f"Y({literal(quantity)})"
-            axes.set_ylabel(f"difference of\n{said}")
-        for axes in column:
-            axes.yaxis.set_major_locator(MaxNLocator(4))
-            axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=True)
-        column[0].set_title(literal(title))
-        column[-1].set_xlabel(AXES[axis])
-    lines = [Line2D([], [], **look) for look in styles.values()]
-    figure.legend(lines, list(styles), loc="outside upper center", ncols=len(styles))
-    return figure

@@ -4,17 +4,20 @@ Takes the files of numbers in the folder; gives a `Folder`. Only validation.json
 files that are missing are empty here, and the report says that they are missing.
 """
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
-
-import h5py
-import numpy as np
+from typing import Any
 
 from combred.chemistry.mechanism import Mechanism
-from combred.files.hdf5 import UNREADABLE, opened
+from combred.experiments.ignition.rollout import Rollout
+from combred.experiments.premixed.flame import Flame
+from combred.experiments.stirred.reactor import StirredRun
+from combred.experiments.storage import read_runs
 from combred.files.records import read_json
 from combred.report.formats import atmospheres, several
+
+# Of the runs in a file.
+KINDS: dict[str, type] = {"validation.h5": Rollout, "flames.h5": Flame, "stirred.h5": StirredRun}
 
 
 class Folder:
@@ -55,32 +58,23 @@ class Folder:
     ) -> dict[str, list[dict]]:
         """T and mass fractions of some species of the reference and of all that is compared: over
         x [m], of flames, or over t [s]. {} where the file is missing, is not that of
-        validation.json, or lacks a result. Raises ValueError if it is damaged.
+        validation.json, or lacks a result. Raises ValueError if it is damaged, or of another
+        mechanism.
 
         name: of the file; inputs: the key of its inputs in validation.json; only: the index of a
         case, None: all.
         """
-        path, groups = self.path / name, ("reference", *self.compared)
-        if not path.exists():
+        found, made_with = read_runs(self.path / name, self.mechanism, KINDS[name])
+        groups = {key: key.replace(" ", "") for key in ("reference", *self.compared)}
+        same = made_with.get("cases") == self.validation.get(inputs)
+        if not same or not found.keys() >= set(groups.values()):
             return {}
-        try:
-            with opened(path) as file:
-                cases = json.loads(file.attrs["inputs"]).get("cases")
-                names = list(file.attrs["species"])
-                found = {k: file.get(k.replace(" ", "")) for k in groups}
-                same = names == list(self.mechanism.species_names)
-                if not same or cases != self.validation.get(inputs) or None in found.values():
-                    return {}
-                columns = {k: names.index(k) for k in species}
-                chosen = slice(None) if only is None else slice(only, only + 1)
-                return {
-                    k: [read_curve(of[i], columns) for i in sorted(of)[chosen]]
-                    for k, of in found.items()
-                }
-        except UNREADABLE as error:
-            raise ValueError(
-                f"{path} cannot be used ({error}): move it away and validate again"
-            ) from error
+        chosen = slice(None) if only is None else slice(only, only + 1)
+        columns = {one: self.mechanism.index(one) for one in species}
+        return {
+            key: [curve_of(run, columns) for run in found[group][chosen]]
+            for key, group in groups.items()
+        }
 
     @property
     def cases(self) -> str:
@@ -97,14 +91,8 @@ def stages(numbers: dict) -> dict[int, dict]:
     return dict(sorted(found.items()))
 
 
-def read_curve(run: h5py.Group, columns: dict[str, int]) -> dict:
-    """ "T" [K] and "Y", mass fractions by the names of `columns`, of a flame over its "x" [m], 0
-    where T is halfway between unburnt and adiabatic, or of a stirred reactor over "t" [s]."""
-    of = run.get("profile", run)
-    T, Y = of["T"][...], of["Y"][...]
-    curve = {"T": T, "Y": {name: Y[:, k] for name, k in columns.items()}}
-    if of is run:
-        return curve | {"t": run["t"][...]}
-    x, half = run["x"][...], 0.5 * (of["case"].attrs["T"] + of.attrs["burnt_T"])
-    i = int(np.argmax(T > half))  # 0: there is no front
-    return curve | {"x": x - (np.interp(half, T[i - 1 : i + 1], x[i - 1 : i + 1]) if i else np.nan)}
+def curve_of(run: Any, columns: dict[str, int]) -> dict:
+    """ "T" [K] and "Y", mass fractions by the names of `columns`, of a flame over its "x" [m], 0 at
+    its front, or of an ignition or a stirred reactor over "t" [s]."""
+    curve = {"T": run.T, "Y": {name: run.Y[:, k] for name, k in columns.items()}}
+    return curve | ({"x": run.x - run.front_x} if isinstance(run, Flame) else {"t": run.t})

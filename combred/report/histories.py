@@ -1,7 +1,8 @@
-"""Temperature beside the reference, and the differences from it: the first picture of a page.
+"""Temperature beside the reference, and the differences from it: the first picture of a page, and
+those of its flames and stirred reactors.
 
-Takes curves of plain numbers; gives a `Picture`. `differences` brings curves to one axis; figures
-compute nothing.
+Takes curves of plain numbers: by name, "reference" first, the arrays "x" [m] or "t" [s], "T" [K]
+and "Y", mass fractions by species. `history` brings curves to one axis; figures compute nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 from scipy.interpolate import CubicSpline
 
 from combred.report.blocks import Picture
@@ -18,25 +20,26 @@ from combred.report.style import REFERENCE, WIDTH, literal, looks
 
 MOST = 600  # points of a curve
 AXES = {"t": "t [ms]", "x": "x [mm]"}
+Numbers = Mapping[str, Sequence[float]]  # by the name of a curve
 
 
 @dataclass(frozen=True)
 class History:
-    """T [K] of a case over t [s] or x [m] (`axis`, `at`) by name, "reference" first, and the
-    `differences` of the others from it at the same place."""
+    """T [K] of a case over t [s] or x [m] (`axis`, `at`) by name, "reference" first, and by
+    quantity, "T" or a species, the `differences` of the others from it at the same places."""
 
     title: str
     axis: str
     at: Sequence[float]
-    T: Mapping[str, Sequence[float]]
-    differences: Mapping[str, Sequence[float]]
+    T: Numbers
+    differences: Mapping[str, Numbers]
 
 
 def differences(curves: Mapping[str, dict], key: str = "T") -> dict[str, np.ndarray]:
     """A quantity of each curve less that of the "reference", at the points of the reference; a mass
     fraction by its name. NaN where a curve has no place, or ends earlier."""
     reference = curves["reference"]
-    axis = "t" if "t" in reference else "x"
+    axis = axis_of(curves)
     at, known = np.array(reference[axis], float), values(reference, key)
     found = {}
     for name, curve in curves.items():
@@ -52,26 +55,31 @@ def differences(curves: Mapping[str, dict], key: str = "T") -> dict[str, np.ndar
     return found
 
 
+def axis_of(curves: Mapping[str, dict]) -> str:
+    """The axis of curves: "t" or "x"."""
+    return "t" if "t" in curves["reference"] else "x"
+
+
 def values(curve: dict, key: str) -> np.ndarray:
     """T or a mass fraction of a curve."""
     return np.array(curve["T"] if key == "T" else curve["Y"][key], float)
 
 
-def history(title: str, curves: Mapping[str, dict], end: float = np.inf) -> History:
-    """The history of a case, up to `end` [s or m]; curves: by name, as `differences` takes them."""
-    reference = curves["reference"]
-    axis = "t" if "t" in reference else "x"
-    at, off = np.array(reference[axis], float), differences(curves)
+def history(
+    title: str, curves: Mapping[str, dict], species: Sequence[str] = (), end: float = np.inf
+) -> History:
+    """The history of a case up to `end` [s or m], with the differences of T and of some species."""
+    reference, axis = curves["reference"], axis_of(curves)
+    at, T = np.array(reference[axis], float), values(reference, "T")
     shown = np.flatnonzero(at <= end)
     shown = shown[np.unique(np.linspace(0, len(shown) - 1, MOST).astype(int))]
-    T = values(reference, "T")
-    return History(
-        title,
-        axis,
-        at[shown].tolist(),
-        {"reference": T[shown].tolist()} | {k: (T + d)[shown].tolist() for k, d in off.items()},
-        {name: d[shown].tolist() for name, d in off.items()},
-    )
+    off = {
+        key: {name: d[shown].tolist() for name, d in differences(curves, key).items()}
+        for key in ("T", *species)
+    }
+    every = {"reference": T[shown].tolist()}
+    every |= {name: (T[shown] + d).tolist() for name, d in off["T"].items()}
+    return History(title, axis, at[shown].tolist(), every, off)
 
 
 def history_picture(histories: Sequence[History], reference: str, source: str) -> Picture:
@@ -85,21 +93,29 @@ def history_picture(histories: Sequence[History], reference: str, source: str) -
     return Picture("temperature", draw, "T, and its difference from the reference", caption, source)
 
 
-def draw_histories(histories: Sequence[History]) -> Figure:
-    """T above, differences below; a column for each history."""
-    figure = Figure(figsize=(WIDTH, 4.4))
-    panels = figure.subplots(2, len(histories), sharex="col", squeeze=False, height_ratios=(3, 2))
-    styles = looks(list(histories[0].differences))
-    for (above, below), one in zip(panels.T, histories, strict=True):
+def draw_histories(histories: Sequence[History], mean: str = "") -> Figure:
+    """T of the reference and of the last one, and below the differences of every quantity; a column
+    for each history. mean: the word before T, of means."""
+    rows, styles = len(histories[0].differences), looks(list(histories[0].T)[1:])
+    styles = {"reference": REFERENCE, **styles}
+    figure = Figure(figsize=(WIDTH, rows + 3.4))
+    heights = (3, *[2] * rows)
+    panels = figure.subplots(
+        1 + rows, len(histories), sharex="col", squeeze=False, height_ratios=heights
+    )
+    for (above, *below), one in zip(panels.T, histories, strict=True):
         at = 1e3 * np.array(one.at)
-        last = list(one.differences)[-1]
-        above.plot(at, one.T["reference"], **REFERENCE)
-        above.plot(at, one.T[last], **styles[last])
-        for name, off in one.differences.items():
-            below.plot(at, off, **styles[name])
-        above.set(title=literal(one.title), ylabel="T [K]")
-        below.set(xlabel=AXES[one.axis], ylabel="difference [K]")
-    lines = {"reference": REFERENCE, **styles}
-    handles = [Line2D([], [], **look) for look in lines.values()]
-    figure.legend(handles, list(lines), loc="outside upper center", ncols=len(lines))
+        for name in ("reference", list(styles)[-1]):
+            above.plot(at, one.T[name], **styles[name])
+        above.set(title=literal(one.title), ylabel=f"{mean}T [K]")
+        for axes, (quantity, found) in zip(below, one.differences.items(), strict=True):
+            for name, off in found.items():
+                axes.plot(at, off, **styles[name])
+            said = "T [K]" if quantity == "T" else f"Y({literal(quantity)})"
+            axes.set_ylabel(f"difference of\n{said}")
+            axes.yaxis.set_major_locator(MaxNLocator(4))
+            axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=True)
+        below[-1].set_xlabel(AXES[one.axis])
+    lines = [Line2D([], [], **look) for look in styles.values()]
+    figure.legend(lines, list(styles), loc="outside upper center", ncols=len(styles))
     return figure

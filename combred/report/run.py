@@ -62,7 +62,8 @@ def temperature(run: Folder) -> list[Block]:
         if curves:
             row = rows[worst(sizes)]
             end = 2.0 * row["reference_delay"] if file == "validation.h5" else np.inf
-            shown.append(history(row["case"], {name: of[0] for name, of in curves.items()}, end))
+            every = {name: of[0] for name, of in curves.items()}
+            shown.append(history(row["case"], every, end=end))
     both = "CVODE (ignition) and the solver in doubles (flame)"
     reference = "CVODE" if len(shown) == 1 else both
     return [history_picture(shown, reference, NUMBERS)] if shown else []

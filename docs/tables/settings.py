@@ -3,8 +3,8 @@
 import dataclasses
 
 from combred.config.command import keys, resolve, value_of
-from combred.config.fields import written
 from combred.config.profiles import PROFILES
+from combred.config.values import written
 
 from .markdown import code, plain, table
 

@@ -10,10 +10,13 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-import h5py
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.experiments.premixed.flame import Flame
+from combred.experiments.premixed.grid import FlameCase, Profile
+from combred.experiments.stirred.reactor import StirredCase, StirredRun
+from combred.experiments.storage import write_runs
 from combred.files.records import write_json
 
 DT, ATM = 1e-6, 101325.0
@@ -135,23 +138,21 @@ def plant_runs(folder: Path, mechanism: Mechanism, kind: str, errors: list[list[
         rows = {"cases": flame_rows(its), "speed_error": summary(its)}
         result[kind] = rows if kind == "flame" else stirred_rows(its)
     write_json(folder / "validation.json", numbers)
-    x = np.linspace(0.0, 4e-3, 9)
-    T = np.linspace(300.0, 2300.0, 9)
-    Y = np.tile(x[:, None], (1, mechanism.n_species))
-    with h5py.File(folder / f"{kind if kind == 'stirred' else 'flames'}.h5", "w") as file:
-        file.attrs["inputs"] = json.dumps({"cases": numbers[f"{kind}_inputs"]})
-        file.attrs["species"] = list(mechanism.species_names)
-        for name, its in zip(
-            ["reference", *results], [[0.0] * len(errors[0]), *errors], strict=True
-        ):
-            for i, error in enumerate(its):
-                run = file.create_group(f"{name}/{i:03d}")
-                run["t" if kind == "stirred" else "x"] = x
-                of = run if kind == "stirred" else run.create_group("profile")
-                of["T"], of["Y"] = T * (1 + error), Y
-                if kind == "flame":
-                    of.attrs["burnt_T"] = 2300.0
-                    of.create_group("case").attrs["T"] = 300.0
+    planted = zip(["reference", *results], [[0.0] * len(errors[0]), *errors], strict=True)
+    groups = {name: [a_run(kind, mechanism, error) for error in its] for name, its in planted}
+    file = folder / f"{kind if kind == 'stirred' else 'flames'}.h5"
+    write_runs(file, groups, mechanism, {"cases": numbers[f"{kind}_inputs"]})
+
+
+def a_run(kind: str, mechanism: Mechanism, error: float) -> Flame | StirredRun:
+    """A flame or a stirred reactor whose T is wrong by a share; NaN: one that went out."""
+    at, Y = np.linspace(0.0, 4e-3, 9), np.full((9, mechanism.n_species), 0.1)
+    T = np.linspace(300.0, 2300.0, 9) * (1 + error)
+    if kind == "stirred":
+        return StirredRun(StirredCase(), at, T, Y, T, Y, "finished")
+    T = np.nan_to_num(T, nan=300.0)
+    profile = Profile(FlameCase(300.0, ATM, 1.0), 1e-3, Y[0], 2300.0, T, Y, 0.4)
+    return Flame(profile, at, at, "steady", at, at, 0.4, 0.4, 4e-4)
 
 
 class Page(HTMLParser):

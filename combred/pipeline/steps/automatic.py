@@ -21,8 +21,14 @@ from torch import nn
 from combred.config.reduction import ReductionSettings
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact
+from combred.pipeline.stages import sizes
 from combred.pipeline.steps.train import Trainer
-from combred.reduction.automatic import AutomaticSettings, Event, reduce_automatically
+from combred.reduction.automatic import (
+    AutomaticReduction,
+    AutomaticSettings,
+    Event,
+    reduce_automatically,
+)
 from combred.reduction.network.size import count_parameters
 from combred.surrogates.model.network import Network
 from combred.surrogates.model.surrogate import Surrogate
@@ -71,40 +77,30 @@ def condense_in_loop(
                 f" parameters, {100 * event.metric:.0f} % of the accuracy of stage 0"
             )
 
+    lr = trainer.settings.lr
     settings = AutomaticSettings(
-        rate_max=trainer.settings.lr,
-        rate_min=RATE_FALL * trainer.settings.lr,
-        final_threshold=None,
-        target=target,
-        max_steps=most,
+        rate_max=lr, rate_min=RATE_FALL * lr, final_threshold=None, target=target, max_steps=most
     )
     with progress("automatic loop") as bar:
         found = reduce_automatically(
-            parent.network,
-            loss.x[:1],
-            train,
-            metric,
-            settings,
-            folder=metrics.parent,
-            on_event=tell,
-        )
+            parent.network, loss.x[:1], train, metric, settings,
+            folder=metrics.parent, on_event=tell,
+        )  # fmt: skip
     loop.forget_checkpoint(metrics)
-    kinds, network = [event.kind for event in found.trace], cast(Network, found.network)
-    return network, {
-        "stage": 1,
-        "method": "condensation",
-        "parameters": reduction.automatic,
-        "compensation": "own",
-        "widths_before": parent.network.widths,
-        "widths_after": network.widths,
-        "weights_before": parent.network.n_weights,
-        "weights_after": network.n_weights,
-        "loop": {
-            "reason": found.reason,
-            "reductions": kinds.count("met"),
-            "restored": kinds.count("rollback"),
-            "steps": found.trace[-1].step,
-            "optimiser_steps": STEPS,
-            "metric": found.smallest.metric,
-        },
+    network = cast(Network, found.network)
+    record = {"stage": 1, "method": "condensation", "parameters": reduction.automatic}
+    record |= {"compensation": "own", **sizes(parent.network, network), "loop": _told(found)}
+    return network, record
+
+
+def _told(found: AutomaticReduction) -> dict:
+    """What a loop did, for the record of the stage."""
+    kinds = [event.kind for event in found.trace]
+    return {
+        "reason": found.reason,
+        "reductions": kinds.count("met"),
+        "restored": kinds.count("rollback"),
+        "steps": found.trace[-1].step,
+        "optimiser_steps": STEPS,
+        "metric": found.smallest.metric,
     }

@@ -17,7 +17,7 @@ from combred.config.reduction import ReductionSettings
 from combred.experiments.judges import SEED
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact
-from combred.pipeline.stages import Stage, reduce_stage
+from combred.pipeline.stages import Stage, reduce_stage, sizes
 from combred.pipeline.steps.train import Trainer
 from combred.pipeline.tables import shape
 from combred.reduction import AttemptFolder, shrink_until
@@ -157,10 +157,7 @@ def finish(
         "method": reduction.method,
         "parameters": smallest.share,
         "compensation": reduction.compensation,
-        "widths_before": first.network.widths,
-        "widths_after": found.network.network.widths,
-        "weights_before": first.network.n_weights,
-        "weights_after": found.network.network.n_weights,
+        **sizes(first.network, found.network.network),
         "retraining": smallest.training,
         "criteria": criteria,
     }

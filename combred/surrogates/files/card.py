@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.config.command import resolve
+from combred.config.values import written
 from combred.files.records import read_json
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def command_of(settings: dict, mechanism: Mechanism, stage: int) -> str:
     words = [f"{key}={value}" for key, value in given.items() if value not in ("", None)]
     for key, value in wanted.items():
         if key not in ignored and value != usual.get(key):
-            words.append(shlex.quote(f"{key}={_written(value)}"))
+            words.append(shlex.quote(f"{key}={written(value)}"))
     return " ".join(["python -m combred.pipeline", *words])
 
 
@@ -194,13 +195,6 @@ def _flat(settings: dict, prefix: str = "") -> dict:
         nested = isinstance(value, dict)
         found |= _flat(value, f"{prefix}{key}.") if nested else {prefix + key: value}
     return found
-
-
-def _written(value) -> str:
-    """A setting as it is written on the command line."""
-    if isinstance(value, list):
-        return f"[{','.join(map(_written, value))}]"
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # -- reading ---------------------------------------------------------------------------------------

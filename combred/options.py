@@ -1,0 +1,99 @@
+"""The arguments of the command `combred`, by argparse."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+import combred
+
+PHASE = "by default the first ideal gas that reacts"
+Argument = Callable[..., object]  # adds an argument to a command
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of all commands; `command` tells which one was given, None: none."""
+    command = argparse.ArgumentParser(
+        prog="combred", description="Stiff chemistry for flow codes, from any mechanism."
+    )
+    command.add_argument("--version", action="version", version=combred.__version__)
+    of = command.add_subparsers(dest="command", metavar="COMMAND")
+    _check(of.add_parser(
+        "check", help="compare the solver of a mechanism with CVODE; say what a library is",
+        description="Compare the solver of a mechanism with CVODE, and write a page. Of a library "
+        "or a network: say what it is, and whether it is whole.",
+    ).add_argument)  # fmt: skip
+    _reduce(of.add_parser(
+        "reduce", help="take species and reactions out of a mechanism, as an error allows",
+        description="Take species and reactions out of a mechanism, as many as the limit of the "
+        "errors allows, in ignitions, flames and stirred reactors; write the reduced mechanism and "
+        "a page.",
+    ).add_argument)  # fmt: skip
+    _export(of.add_parser(
+        "export", help="write a library, its source and its header for a flow code",
+        description="Write the library of a mechanism's solver, or of a model, for every CPU of "
+        "this machine's kind, with source and header; of a model also surrogate.pt (TorchScript) "
+        "and its card: combred export gri30.yaml folder",
+    ).add_argument)  # fmt: skip
+    _openfoam(of.add_parser(
+        "openfoam", help="compile combred's chemistry model for the OpenFOAM that is sourced",
+        description="Compile combred's chemistry model for the OpenFOAM that is sourced in this "
+        "shell, openfoam.com's from v1912 or the Foundation's from 7 on, into FOAM_USER_LIBBIN.",
+    ).add_argument)  # fmt: skip
+    argument = of.add_parser("models", help="the networks that come with combred").add_argument
+    argument("name", nargs="?", default="", help="of a network: print its card, in JSON")
+    said = "size of the cache of compiled code; --clear empties it"
+    argument = of.add_parser("cache", help=said).add_argument
+    argument("--clear", action="store_true", help="remove what an hour did not use")
+    of.add_parser("run", help="train, reduce and judge networks: key=value, as stage=2; --help")
+    for name, one in of.choices.items():
+        if name != "export":  # whose --version is that of OpenFOAM
+            one.add_argument("--version", action="version", version=combred.__version__)
+    return command
+
+
+def _of_mechanism(argument: Argument, command: str) -> None:
+    """The arguments of a command that works with a mechanism and its gas."""
+    argument("--phase", default="", help=PHASE)
+    argument("--fuel", default="auto", help="in moles, as CH4:1; by default the one that the "
+             "mechanism was plainly made for")  # fmt: skip
+    argument("--oxidizer", default="auto", help="in moles, as O2:1,N2:3.76; by default air")
+    argument("--folder", type=Path, help=f"of the result; by default {command}-MECHANISM")
+    argument("--workers", type=int, default=0, help="processes; by default one a core")
+
+
+def _check(argument: Argument) -> None:
+    argument("what", metavar="FILE", help="a mechanism (a file of Cantera's format, or the name of "
+             "one that comes with Cantera), a library, a network or its name")  # fmt: skip
+    _of_mechanism(argument, "check")
+    argument("--size", type=float, default=1.0, help="number of states and ignitions, over the "
+             "usual one; flames and the reactor stay as they are")  # fmt: skip
+
+
+def _reduce(argument: Argument) -> None:
+    argument("what", metavar="FILE", help="a mechanism")
+    argument("--error", type=float, default=0.01, help="limit of every relative error: .01")
+    argument("--species", type=int, default=0, help="how many may be left; by default as few as "
+             "the limit allows")  # fmt: skip
+    argument("--keep", default="", help="species that stay, and whose peaks in flames are judged, "
+             "as NO,CO")  # fmt: skip
+    said = "refit the rate constants within this factor, their uncertainty: 1.3"
+    argument("--refit", type=float, nargs="?", const=1.3, default=0.0, metavar="FACTOR", help=said)
+    _of_mechanism(argument, "reduce")
+
+
+def _export(argument: Argument) -> None:
+    argument("what", metavar="WHAT", help="a mechanism, the name of a model, stageN.safetensors, "
+             "or the folder of a run")  # fmt: skip
+    argument("folder", metavar="FOLDER", type=Path, help="where the files are written")
+    argument("--phase", default="", help=PHASE)
+    argument("--openfoam", action="store_true", help="FOLDER is a case of OpenFOAM: write also "
+             "thermo, reactions (yours become NAME.orig) and dictionaries")  # fmt: skip
+    argument("--version", default="", help="of OpenFOAM, as v2312, 13, dev; by default the one "
+             "that is sourced, else v1912")  # fmt: skip
+
+
+def _openfoam(argument: Argument) -> None:
+    argument("--install", action="store_true", help="install OpenFOAM v1912 of Debian 12 with it "
+             "instead: as root, 260 MB")  # fmt: skip
+    argument("folder", metavar="FOLDER", type=Path, nargs="?", help="of --install, which it "
+             "implies: where sources and library go; by default openfoam")  # fmt: skip

@@ -30,7 +30,7 @@ def advance(solver: Advance, states: ct.SolutionArray, dt: float | np.ndarray) -
     where its species, reactions or polynomials are not the solver's, where a reaction has a
     multiplier and the solver is another, for a dt of another shape, and as `Stepper.integrate`.
     """
-    phase: Any = states._phase
+    phase = _phase(states)
     solver = of_phase(solver, phase)
     n, shape = int(np.prod(states.shape)), states.shape
     T, p = states.T.reshape(n), states.P.reshape(n)
@@ -57,7 +57,7 @@ def ignition_delay(
     """The ignition delays [s] of the states of a `SolutionArray`, in its shape, as
     `combred.ignition_delay`, which tells the criteria and the other arguments. Multipliers as in
     `advance`, which raises the same errors."""
-    phase: Any = states._phase
+    phase = _phase(states)
     T, p, Y = states.T.ravel(), states.P.ravel(), states.Y.reshape(states.size, -1)
     found = criteria.ignition_delay(of_phase(solver, phase), T, p, Y, criterion, **how)  # type: ignore[arg-type]
     return found.reshape(states.shape)
@@ -72,15 +72,34 @@ def psr(
     same errors."""
     from combred.reactors import stirred  # of which those who advance states need nothing
 
-    phase: Any = inflow._phase
-    tau = require_real("residence_time", residence_time)
-    found = ct.SolutionArray(phase, np.broadcast_shapes(inflow.shape, tau.shape))
-    shape, n = found.shape, found.size
-    T, p, times = (np.broadcast_to(x, shape).reshape(n) for x in (inflow.T, inflow.P, tau))
+    phase = _phase(inflow)
+    wall = {"residence_time": residence_time, **wall}
+    given = {name: require_real(name, x) for name, x in wall.items()}
+    try:
+        shape = np.broadcast_shapes(inflow.shape, *(x.shape for x in given.values()))
+    except ValueError as error:
+        told = ", ".join(f"{name} {x.shape}" for name, x in given.items())
+        raise ValueError(
+            f"shapes are {told} and {inflow.shape} of the inflow: give such as numpy broadcasts"
+        ) from error
+    found = ct.SolutionArray(phase, shape)
+    n = found.size
+    T, p = (np.broadcast_to(x, shape).reshape(n) for x in (inflow.T, inflow.P))
+    wall = {name: np.broadcast_to(x, shape).reshape(n) for name, x in given.items()}
     Y = np.broadcast_to(inflow.Y, (*shape, phase.n_species)).reshape(n, -1)
-    now = stirred.psr(of_phase(solver, phase), T, p, Y, times, **wall)  # type: ignore[arg-type]
+    now = stirred.psr(of_phase(solver, phase), T, p, Y, **wall)  # type: ignore[arg-type]
     found.TPY = now[0].reshape(shape), p.reshape(shape), now[1].reshape(*shape, -1)
     return found
+
+
+def _phase(states: ct.SolutionArray) -> Any:
+    """The phase of states. Raises ValueError for a phase alone."""
+    if not isinstance(states, ct.SolutionArray):
+        raise ValueError(
+            f"these states are a {type(states).__name__}: give a cantera.SolutionArray, of one "
+            "state cantera.SolutionArray(gas, 1)"
+        )
+    return states._phase
 
 
 class Reactor:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import process_time
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import cantera as ct
@@ -19,6 +18,7 @@ import numpy as np
 from combred.chemistry.fuel import Mixture, name_mixture
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE
+from combred.chemistry.states import Real, Rows, require_columns, states_of
 from combred.chemistry.stepper import Advance, advance_each
 from combred.config.export import ExportSettings
 from combred.config.fields import require
@@ -77,6 +77,18 @@ def judge(
     require(mechanism is not None, "mechanism: give the file of its mechanism")
     if not isinstance(mechanism, Mechanism):
         mechanism = load_mechanism(str(mechanism))
+    require(
+        not getattr(advance, "volume", False) and not getattr(advance, "sources", None),
+        "CVODE is at constant pressure, without sources: give combred.solver(FILE) as it is",
+    )
+    own = getattr(advance, "mechanism", mechanism)
+    require(
+        own.species_names == mechanism.species_names,
+        f"the species of {mechanism.name} are not those of the chemistry, {own.name}: give its own",
+    )
+    require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     limits = parse_criteria(accept, "accept")
     gas, solver = name_mixture(mechanism, fuel, oxidizer), Solver(mechanism)
     settings = _settings(advance, solver, gas, cases)
@@ -99,8 +111,6 @@ def judge(
     }
     if ALONE in judged:
         record["card"] = _card(advance, record)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     write_record(folder / RECORD, strict(record))
     from combred.report.judged import write_judged  # matplotlib is slow to import
 
@@ -137,14 +147,30 @@ def temperatures(
 # -- what is judged, and in what -------------------------------------------------------------------
 
 
+class _Function:
+    """A function (T, p, Y, dt) -> (T, Y) as an `Advance`, which cannot change its arguments."""
+
+    def __init__(self, function: Any):
+        self.function = function
+
+    def advance(self, T: Rows, p: Rows, Y: Rows, dt: Real) -> tuple[Rows, Rows]:
+        """As the function. Raises ValueError for what is not as many states."""
+        found = self.function(T.copy(), np.array(p), Y.copy(), dt)
+        pair = isinstance(found, tuple | list) and len(found) == 2
+        require(pair, "advance has to return the pair (T, Y)")
+        states = states_of(found[0], np.broadcast_to(p, T.shape), found[1])
+        require_columns(states.shape, 2 + Y.shape[1])
+        return states[:, 0], states[:, 2:]
+
+
 def _judged(advance: Any) -> dict[str, Advance]:
     """What is judged, by name."""
     if not hasattr(advance, "advance"):
         require(callable(advance), "advance: give a function (T, p, Y, dt) -> (T, Y), or an object "
                 "with such a method `advance`")  # fmt: skip
-        return {OTHER: SimpleNamespace(advance=advance)}
+        return {OTHER: _Function(advance)}
     if not _is_surrogate(advance):
-        return {OTHER: advance}
+        return {OTHER: advance if hasattr(advance, "attempt") else _Function(advance.advance)}
     with needing_train("a network"):
         from combred.surrogates.library.behind import with_solver
         from combred.surrogates.library.choice import scripted
@@ -160,6 +186,7 @@ def _settings(
     advance: Any, solver: Solver, gas: Mixture, cases: dict[str, Any]
 ) -> ValidationSettings:
     """The cases: those that are given; others inside the range of a surrogate's training."""
+    lists = {key: list(x) for key, x in cases.items() if isinstance(x, tuple | np.ndarray)}
     usual: dict[str, Any] = {"p": [ct.one_atm], "flame_phi": []}
     if _is_surrogate(advance):
         from combred.surrogates.files.card import training_range
@@ -168,7 +195,7 @@ def _settings(
         within = [p for p in ValidationSettings().p if low <= p <= high]
         usual |= {"p": within or [low], "dt": float(np.sqrt(np.prod(advance.dt_range)))}
     try:
-        settings = ValidationSettings(**(usual | cases))
+        settings = ValidationSettings(**(usual | cases | lists))
     except TypeError as error:
         known = ", ".join(ValidationSettings.__dataclass_fields__)
         raise ValueError(f"{str(error).split('__() ')[-1]}; cases have {known}") from error

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.config.fields import shown
 from combred.names import needing_train
 from combred.native import exporter
 from combred.native.extension import Extension
@@ -63,13 +64,15 @@ def export_surrogate(
     as `export`.
     """
     with needing_train("the export of a network"):
-        from combred.surrogates.files.card import own_card
+        from combred.surrogates.files.card import own_card, require_card_of
         from combred.surrogates.files.export import export_torchscript, states_in_range
 
     surrogate, card, title = _named(what, card, "")[1:]
-    assert surrogate is not None
+    if surrogate is None:
+        raise ValueError("a mechanism has no network: combred.native.export writes its solver")
     card = card or own_card(surrogate)
-    rejected = card["accuracy"].get("rejected", "")
+    require_card_of(surrogate, card)
+    rejected = shown(card.get("accuracy", {}).get("rejected", ""), 1000)
     path = Path(folder) / ("rejected.pt" if rejected else "surrogate.pt")
     path.parent.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -163,4 +166,9 @@ def _named(
     if isinstance(what, str | Path):
         name, what = str(what), load(what)
         card, title = card or models().get(name), title or name
+    if not hasattr(what, "mechanism"):
+        raise ValueError(
+            f"{type(what).__name__} is neither a mechanism, a surrogate nor the name of one: "
+            "combred.surrogate makes a surrogate of a torch module"
+        )
     return what.mechanism, what, card, title

@@ -24,19 +24,22 @@ from combred.native.solver.generator import SOURCE
 ZIG = f"{sys.executable} -m ziglang c++"
 COMPILERS = {"g++": shutil.which("g++"), "clang++": shutil.which("clang++")}
 COMPILERS["zig"] = ZIG if importlib.util.find_spec("ziglang") else None
-SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZERS = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 IN_ONE = "from combred.native import builder; builder.PIECES = {'all': 15}\n"
 ONE_STATE = "-DCOMBRED_BYTES=0"  # at a time, which compiles faster than lanes
 
 
-def compile_quickly(patch: pytest.MonkeyPatch, *flags: str) -> Callable[..., Path]:
+def compile_quickly(
+    patch: pytest.MonkeyPatch, *flags: str, in_one: bool = True
+) -> Callable[..., Path]:
     """From here on solvers and exported libraries are compiled in one piece, in half the time of
     all pieces, for this CPU alone, and with `flags`, by default not optimised. The function is
     returned."""
     quick = functools.partial(builder.build, flags=flags or ("-O0",))
-    patch.setattr(builder, "PIECES", {"all": 15})
+    if in_one:
+        patch.setattr(builder, "PIECES", {"all": 15})
     patch.setattr(exporter, "build_portable", quick)
     patch.setattr(solver_library, "build", quick)
     return quick

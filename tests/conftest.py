@@ -53,6 +53,7 @@ from rate_kinds import KINDS, OTHER_KINDS, quietly  # noqa: E402
 
 DT = 1e-6  # s
 AIR = "O2:1, N2:3.76"
+EARLY = {"native", "coupling", "skeletal", "pipeline", "check", "test_imports.py"}
 IGNITIONS = {"drm19.yaml": ("CH4:1", 1500.0), "h2o2.yaml": ("H2:1", 1100.0)}  # fuel, T0 [K]
 
 
@@ -66,8 +67,11 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Skip the tests that need a GPU where there is none."""
+    """Skip the tests that need a GPU where there is none. What compiles C++, and long fixtures,
+    come first: at the end both processes of pytest-xdist have small files."""
+    items.sort(key=lambda item: EARLY.isdisjoint(item.path.parts))
     for item in items:
         if item.get_closest_marker("cuda") and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
@@ -214,10 +218,11 @@ def solver_of(made_once) -> Callable[..., Solver]:
 
 @pytest.fixture(scope="session")
 def quick_factors(h2o2, solver_of, made_once):
-    """The solver of hydrogen whose library with factors is compiled once."""
+    """The solver of hydrogen whose library with factors is compiled once, in pieces as for a user:
+    all of them have the same factors."""
+    solver = solver_of(h2o2)  # optimised
     with made_once("skeletal"), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(multipliers, "build", compile_quickly(patch, "-O1"))
-        solver = solver_of(h2o2)
+        patch.setattr(multipliers, "build", compile_quickly(patch, "-O1", in_one=False))
         solver.with_multipliers(np.ones(h2o2.solution(transport=False).n_reactions))
     return solver
 

@@ -152,10 +152,10 @@ def test_a_phase_that_was_changed_in_memory_is_refused(kind, door):
         combred.cantera.Reactor(gas, one)
 
 
-def test_multipliers_of_a_phase_hold_at_each_call(monkeypatch):
+def test_multipliers_of_a_phase_hold_at_each_call(quick_factors, monkeypatch):
     """CVODE's with the same multipliers, within five times the tolerance of the rise of T."""
-    monkeypatch.setattr(multipliers, "build", compile_quickly(monkeypatch, "-O1"))
     solver, gas, other = combred.solver("h2o2.yaml"), start(), start()
+    monkeypatch.setattr(multipliers, "build", compile_quickly(monkeypatch, "-O1", in_one=False))
     mine = combred.cantera.Reactor(gas, solver)
     truth = ct.ReactorNet([ct.IdealGasConstPressureReactor(other, clone=False)])
     before, reached = gas.T, []

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from compiled_program import IN_ONE, quick_compiler
+from compiled_program import IN_ONE, ONE_STATE, quick_compiler
 from test_rooms import imports
 
 from combred.names import TRAIN
@@ -84,7 +84,10 @@ print(json.dumps(loaded()))
 
 def printed(code: str, folder: Path) -> list[str]:
     """The lines that a new process prints, in which C++ is not optimised."""
-    quick = {"CXX": quick_compiler(folder, "-O0"), "XDG_CACHE_HOME": str(folder / "cache")}
+    quick = {
+        "CXX": quick_compiler(folder, "-O0", ONE_STATE),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+    }
     done = subprocess.run(
         [sys.executable, "-c", LOADED + code], cwd=folder,
         env=os.environ | quick | {"COLUMNS": "200", "OMP_NUM_THREADS": "1"},

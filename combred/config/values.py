@@ -3,7 +3,8 @@
 import math
 import sys
 from dataclasses import field, fields
-from typing import Any
+from numbers import Real
+from typing import Any, get_origin
 
 from combred.config.fields import require, shown
 
@@ -30,11 +31,13 @@ def check(settings: Any, section: str) -> None:
     for item in fields(settings):
         value = getattr(settings, item.name)
         key, within = f"{section}.{item.name}".lstrip("."), item.metadata.get("within")
+        listed, kind = isinstance(value, list), get_origin(item.type)
+        require(kind is not list or listed, f"{key}={shown(value)} has to be a list of values")
         if within:
             low, high = within
-            numbers = value if isinstance(value, list) else [value]
+            numbers = value if listed else [value]
             require(
-                all(low <= x <= high for x in numbers),  # false for nan
+                all(isinstance(x, Real) and low <= x <= high for x in numbers),  # false for nan
                 f"{key}={shown(written(value))} must lie between {low:g} and {high:g}"
                 + (f" {item.metadata['unit']}" if item.metadata["unit"] else ""),
             )

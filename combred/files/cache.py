@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from combred.files.records import cache_folder
@@ -20,10 +21,11 @@ def entries() -> dict[Path, int]:
     """The entries of the cache, and their sizes [bytes]. Raises ValueError as `cache_folder`."""
     found = {}
     for path in cache_folder().iterdir():
-        own = not path.is_symlink() and path.stat().st_uid == os.geteuid()
-        if own and NAME.fullmatch(path.name):
-            files = [path, *path.rglob("*")] if path.is_dir() else [path]
-            found[path] = sum(file.lstat().st_size for file in files if file.is_file())
+        with suppress(FileNotFoundError):  # another process has just put it into place
+            own = not path.is_symlink() and path.stat().st_uid == os.geteuid()
+            if own and NAME.fullmatch(path.name):
+                files = [path, *path.rglob("*")] if path.is_dir() else [path]
+                found[path] = sum(file.lstat().st_size for file in files if file.is_file())
     return found
 
 
@@ -36,4 +38,7 @@ def clear() -> int:
 
 
 def _age(path: Path) -> float:
-    return time.time() - max(one.lstat().st_mtime for one in (path, *path.glob("*")))
+    try:
+        return time.time() - max(one.lstat().st_mtime for one in (path, *path.glob("*")))
+    except FileNotFoundError:
+        return 0.0

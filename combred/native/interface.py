@@ -68,6 +68,11 @@ def open_library(path: Path) -> ctypes.CDLL:
             f"{path} is not a library of combred for this machine ({error}): "
             "make one with combred.native.export"
         ) from error
+    if interface == 0:
+        raise ValueError(
+            f"{path} cannot read the files of its export, surrogate.pt and libsolver.so, beside it "
+            "(standard error tells which): copy all files of the export, or export it again"
+        )
     if interface != INTERFACE:
         raise ValueError(
             f"{path} has version {interface} of the interface, and this combred needs "

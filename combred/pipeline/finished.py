@@ -4,6 +4,7 @@
 compares both, before torch and Cantera are loaded.
 """
 
+import re
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +15,7 @@ from combred.config.settings import Settings
 from combred.files.records import digest, read_json, write_record
 
 RECORD = "finished.json"
+NAMED = re.compile(r"[^\s\"'\[{,]+\.ya?ml(?=/)")  # another file, of which a phase takes a section
 OTHERS = RECORD, "lock", "run.log"
 RESULTS = "surrogate.pt", "surrogate.cpp", "libsurrogate.so", "rejected.pt", "report.html"
 
@@ -21,12 +23,18 @@ RESULTS = "surrogate.pt", "surrogate.cpp", "libsurrogate.so", "rejected.pt", "re
 def made_from(settings: Settings) -> dict:
     """What a run depends on: settings, versions, the code, the mechanism's file."""
     code = max(path.stat().st_mtime_ns for path in Path(combred.__file__).parent.rglob("*.[chp]*"))
-    own = Path(settings.mechanism)
     return {
         "settings": {k: v for k, v in asdict(settings).items() if k != "workers"},
         "versions": {"combred": combred.__version__, "cantera": version("cantera"), "code": code},
-        "mechanism": digest(own) if own.is_file() else "",
+        "mechanism": _mechanism(Path(settings.mechanism)),
     }
+
+
+def _mechanism(file: Path) -> list[str]:
+    """The digests of a mechanism's file, and of the files that it names; [] of a name alone."""
+    named = NAMED.findall(file.read_text(errors="replace")) if file.is_file() else []
+    every = [file, *(folder / name for name in named for folder in (file.parent, Path()))]
+    return [digest(path) for path in every if path.is_file()]
 
 
 def finish(folder: Path, settings: Settings, status: int) -> None:

@@ -45,9 +45,10 @@ class Run:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, other: str = "run=NAME") -> Iterator[None]:
     """Hold the lock of a run folder, the file `lock` in it. The lock ends with the process, also if
-    it is killed. Raises ValueError, which names the other process, while one holds it."""
+    it is killed. Raises ValueError, which names the other process, while one holds it; other: how
+    another folder is given."""
     path = folder / "lock"
     with path.open("a+") as file:
         try:
@@ -58,7 +59,7 @@ def locked(folder: Path) -> Iterator[None]:
             file.seek(0)
             raise ValueError(
                 f"{folder} is in use by {file.read().strip() or 'another process'}. Wait until it "
-                "has finished, or give this run another folder with run=NAME."
+                f"has finished, or give this run another folder with {other}."
             ) from error
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}\n")

@@ -5,10 +5,9 @@ import re
 import runpy
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from benchmarks import flames, kernels
+from benchmarks import kernels
 
 FOLDER = Path(kernels.__file__).parent
 MODULES = [f"benchmarks.{path.stem}" for path in sorted(FOLDER.glob("*.py"))]
@@ -31,10 +30,3 @@ def test_the_readme_lists_every_script_and_existing_results():
     listed = re.findall(r"^\|.*`python -m (benchmarks[\w.]+)", text, flags=re.M)
     assert sorted(listed) == SCRIPTS
     assert all((FOLDER / file).is_file() for file in re.findall(r"\]\(([^)]+)\)", text))
-
-
-@pytest.mark.parametrize("q", [1.0, 2.0])
-def test_the_order_of_convergence_is_found_by_regression(q):
-    x = np.array([1.0, 0.7, 0.5, 0.35])
-    found, limit = flames.order(list(x), list(0.39 - 0.004 * x**q))
-    assert found == pytest.approx(q, rel=1e-4) and limit == pytest.approx(0.39, rel=1e-6)

@@ -167,11 +167,7 @@ H2 = "- equation: O + H2 <=> H + OH"
 @pytest.mark.parametrize(
     "before, after, told",
     [
-        (
-            "H2: 2.4,",
-            "XX: 2.4,",
-            "line 249: Reaction '2 O . M .*' defines third-body .*'XX'",
-        ),
+        ("H2: 2.4,", "XX: 2.4,", "line 249: Reaction '2 O . M .*' defines third-body .*'XX'"),
         ("elements: [O, H, Ar, N]", "elements: [O, H, Ar]", "Species 'N2' contains .* element 'N'"),
         (H2, "- equation: O + H2 <=> H + OQ", "line 254: .* undeclared species: 'OQ'"),
         (H2, H2 + "\n  orders: {N2: 1}", "order specified for non-reactant species 'N2'"),

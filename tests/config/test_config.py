@@ -5,7 +5,7 @@ import pytest
 from combred.config.command import keys, resolve
 from combred.config.profiles import PROFILES
 from combred.config.reduction import ReductionSettings
-from combred.config.settings import STEPS, Settings
+from combred.config.settings import Settings
 from combred.pipeline.stages import Stage, stage_table
 
 
@@ -168,11 +168,6 @@ def test_every_number_has_a_range_that_holds_its_default_and_stands_in_its_help(
 def test_every_key_has_help_and_the_default_settings_make_sense():
     assert all(item.metadata["help"] for item in keys().values()) and len(keys()) <= 48
     assert Settings().reduction == ReductionSettings()
-
-
-def test_the_keys_are_exactly_those_that_resolve_knows():
-    assert "training.lr" in keys() and "chemistry" not in keys()
-    assert set(STEPS) == {"sample", "train", "reduce", "validate", "export", "report"}
 
 
 def test_stages_by_parameters_have_no_layers_of_their_own():

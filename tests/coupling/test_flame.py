@@ -10,7 +10,7 @@ import pytest
 
 from combred.chemistry.thermo import Thermo
 from combred.experiments import diffusion
-from combred.experiments.premixed.flame import burn, start
+from combred.experiments.premixed.flame import FlameMarch, burn, start
 from combred.experiments.premixed.grid import FlameCase
 from combred.native.solver.generator import SOURCE
 
@@ -59,7 +59,7 @@ def own_speed(libraries, drm19) -> float:
     begin = start(drm19, FlameCase(300.0, ct.one_atm, 1.0), Y, 120)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(diffusion, "MixtureTransport", UnitLewis)
-        found = burn(drm19, libraries["solver"], 2e-6, begin)
+        found = burn(drm19, libraries["solver"], 2e-6, begin, FlameMarch(120, 0.004))
     assert found.steady
     return found.speed
 

@@ -86,8 +86,9 @@ def rows(libraries, drm19):
     return np.column_stack([T, rho[:, None] * Y, A, B])
 
 
-@HOLDS
-@pytest.mark.parametrize("sources", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("holds", "sources"), [("energy", 0.0), ("energy", 1.0), ("enthalpy", 1.0)]
+)
 def test_cells_are_those_of_radau(advance, libraries, drm19, rows, holds, sources):
     """Density grows by 5 % with the sources. Seen: a third of the bounds of T [K] and Y. Elements
     and energy are those of the sources."""

@@ -104,3 +104,5 @@ def test_the_class_in_cpp_takes_it_and_says_what_is_missing(folder, tmp_path):
     done = subprocess.run(run, capture_output=True, text=True)
     assert done.returncode == 1 and "the network cannot be loaded" in done.stderr
     assert "version 0 of the interface" in done.stderr
+    with pytest.raises(ValueError, match="cannot read the files of its export"):
+        native.load(run[1])

@@ -10,7 +10,6 @@ import pytest
 import combred
 from benchmarks import kept
 from combred.config.command import keys, resolve
-from combred.config.profiles import PROFILES
 from docs import tables
 
 ROOT = Path(__file__).parents[2]
@@ -44,13 +43,6 @@ def test_links_point_at_files_and_headings_that_exist(page):
         file = page if not target else (page.parent / target).resolve()
         if "://" not in target:
             assert file.exists() and (not anchor or anchor in anchors(file)), link
-
-
-def test_a_finding_is_a_question_with_an_answer_and_its_date():
-    text = (DOCS / "findings.md").read_text()
-    for finding in re.findall(r"^- (.*(?:\n  .*)*)", text, re.MULTILINE):
-        assert re.match(r"\*\*[^*]+\?\*\* \S", finding)
-        assert re.search(r"\b\d\d?(st|nd|rd|th)\b|\b\d{4}-\d\d-\d\d\b", finding), finding
 
 
 def test_the_rooms_of_contributing_are_those_of_the_package():
@@ -106,34 +98,6 @@ def test_the_pages_have_the_tables_of_the_code_and_of_the_results(printed, monke
         assert tables.fill(page.read_text()) == page.read_text(), "python -m docs.tables writes it"
     shown = {name for page in PAGES for _, name, _ in tables.MARKED.findall(page.read_text())}
     assert shown == set(printed)
-
-
-def test_tables_are_whole(printed):
-    for name, text in printed.items():
-        assert text.strip() and tables.results.MISSING not in text, name
-        assert "nan" not in text.lower().split() and "None" not in text, name
-        for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
-            cells = {len(re.split(r"(?<!\\)\|", line)) for line in block.splitlines()}
-            assert len(cells) == 1 and len(block.splitlines()) > 2, name
-
-
-def test_every_setting_is_on_the_settings_page_and_every_model_in_its_table(printed):
-    assert all(f"| `{key}` |" in printed["settings"] for key in keys())
-    assert all(f"| profile={name} |" in printed["profiles"] for name in {*PROFILES} - {"default"})
-    states = [
-        resolve([f"profile={name}"]).sampling.states for name in PROFILES if name != "default"
-    ]
-    row = " | ".join(f"`{count}`" for count in states)
-    assert f"| `sampling.states` | {row} |" in printed["profiles"]
-    assert all(f"| `{model}` |" in printed["models"] for model in combred.models())
-
-
-def test_a_measured_number_stands_in_its_table(printed):
-    found = tables.results.read("ignitions.json", "models")["drm19-11k"]["1e-07"]
-    error = f"{100 * found['mean']:.3f} / {100 * found['worst']:.3f} %"
-    assert f"| `drm19-11k` | {error} |" in printed["ignitions"]
-    found["delay_errors"][0] = None
-    assert tables.results.not_ignited(found) == 1
 
 
 def test_numbers_of_other_code_are_named_below_the_tables_that_show_them(tmp_path, monkeypatch):

@@ -3,11 +3,9 @@
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 
-import combred.reduction
 from combred.reduction.automatic import AutomaticSettings
 from combred.reduction.network.size import count_parameters
 from examples.vision import (
@@ -18,7 +16,7 @@ from examples.vision import (
     tables,
     training,
 )
-from examples.vision.images import Images, load_images
+from examples.vision.images import Images
 from examples.vision.networks import (
     VGG16,
     LeNet,
@@ -26,9 +24,8 @@ from examples.vision.networks import (
     PreactivationResNet,
     ResNet,
     WideResNet,
-    initialize_condensing,
 )
-from examples.vision.training import FitSettings, accuracy, fit
+from examples.vision.training import FitSettings
 
 # -- networks ------------------------------------------------------------------------------------
 
@@ -63,62 +60,6 @@ def test_flops_of_zhang_table_1():
             assert round(channel_similarity.n_flops(network, image) / 1e6, 2) == mflop
 
 
-@pytest.mark.parametrize(("dataset", "left"), [("cifar10", 5.4), ("cifar100", 8.4)])
-def test_halving_the_convolutions_leaves_the_parameters_of_kim_table_2(dataset, left):
-    share = neuron_merging.TABLE_2[dataset][3]
-    network = VGG16(classes=10 if dataset == "cifar10" else 100, hidden=512)
-    ratio = dict.fromkeys(neuron_merging.halved(dataset), 0.5)
-    example = torch.zeros(1, 3, 32, 32)
-    found = combred.reduction.reduce(
-        network, example, method="magnitude", layers=list(ratio), ratio=ratio
-    )
-    parameters = count_parameters(found.network)
-    assert round(parameters / 1e6, 1) == left
-    removed = 100 * (1 - parameters / count_parameters(network))
-    assert removed == pytest.approx(share, abs=0.3)
-
-
-def test_the_condensing_initialisation_has_the_scatter_of_equation_20():
-    network = MobileNetV2()
-    initialize_condensing(network, torch.Generator().manual_seed(0))
-    for layer, fans in ((network.head, 320 + 1280), (network.classifier, 1280 + 10)):
-        assert float(layer.weight.detach().std()) == pytest.approx(2 / fans, rel=0.03)
-    depthwise = network.blocks.block17.depthwise
-    assert float(depthwise.weight.detach().std()) == pytest.approx(1 / 9, rel=0.03)
-
-
-# -- images --------------------------------------------------------------------------------------
-
-
-def write_cifar10(folder, n=4) -> dict[str, tuple]:
-    """CIFAR-10 binary files with n images each; their pixels and labels."""
-    rng, written = np.random.default_rng(0), {}
-    for name in [*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]:
-        labels = rng.integers(0, 10, n).astype(np.uint8)
-        pixels = rng.integers(0, 256, (n, 3072)).astype(np.uint8)
-        (folder / name).write_bytes(np.column_stack([labels, pixels]).tobytes())
-        written[name] = pixels, labels
-    return written
-
-
-@pytest.mark.parametrize("subfolder", ["", "cifar-10-batches-bin"])
-def test_cifar10_is_read_and_normalised(tmp_path, subfolder):
-    place = tmp_path / subfolder
-    place.mkdir(exist_ok=True)
-    written = write_cifar10(place)
-    images = load_images("cifar10", tmp_path)
-    assert images.train.shape == (20, 3, 32, 32) and images.test.shape == (4, 3, 32, 32)
-    assert images.train.dtype == torch.float32 and images.classes == 10
-    raw = np.concatenate([written[f"data_batch_{i}.bin"][0] for i in range(1, 6)])
-    green = raw[:, 1024:2048] / 255
-    pixel = (written["test_batch.bin"][0][2, 1024 + 32 * 5 + 7] / 255 - green.mean()) / green.std()
-    assert float(images.test[2, 1, 5, 7]) == pytest.approx(pixel, abs=1e-5)
-    assert images.train_labels[4:8].tolist() == written["data_batch_2.bin"][1].tolist()
-
-
-# -- training ------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def stripes() -> Images:
     """Noisy 8 x 8 images of two classes: bright columns left, or right."""
@@ -128,19 +69,6 @@ def stripes() -> Images:
     for i, label in enumerate(labels):
         images[i, 0, :, 4 * label : 4 * label + 4] += 1.0
     return Images("stripes", images[:64], labels[:64], images[64:], labels[64:], 2)
-
-
-SETTINGS = FitSettings(epochs=4, lr=0.05, batch=16, augment=True)
-
-
-def test_training_learns_and_a_diverging_one_raises(stripes):
-    torch.manual_seed(0)
-    network = LeNet(64, 2, (16, 8))
-    losses = fit(network, stripes, replace(SETTINGS, epochs=10, augment=False))
-    assert losses[-1] < 0.3 * losses[0]
-    assert accuracy(network, stripes) > 0.95
-    with pytest.raises(FloatingPointError, match="diverged in epoch"):
-        fit(LeNet(64, 2, (16, 8)), stripes, replace(SETTINGS, lr=1e30))
 
 
 # -- the scripts ---------------------------------------------------------------------------------
@@ -167,6 +95,7 @@ def tiny(stripes, monkeypatch, tmp_path):
 ONCE = FitSettings(1, lr=0.05, batch=32)
 
 
+@pytest.mark.slow
 def test_complexity_runs_and_keeps_its_rows(tiny, monkeypatch, capsys):
     # At this rate of theta all units and blocks go, at the second price.
     how = complexity.Recipe(FitSettings(3, lr=0.05, batch=16), 0.2, settle=2)
@@ -186,6 +115,7 @@ def test_complexity_runs_and_keeps_its_rows(tiny, monkeypatch, capsys):
         complexity.main()
 
 
+@pytest.mark.slow
 def test_condensation_runs(tiny, monkeypatch):
     low = dict.fromkeys(("main_max", "layer_max"), 0.02)
     low |= dict.fromkeys(("main_min", "layer_min", "last_criterion"), 0.01)
@@ -199,6 +129,7 @@ def test_condensation_runs(tiny, monkeypatch):
     assert last["epochs"] <= 3 and rows[0]["paper: parameters"] == 2_236_682
 
 
+@pytest.mark.slow
 def test_neuron_merging_runs(tiny, monkeypatch):
     monkeypatch.setattr(neuron_merging, "DIGITS", dict.fromkeys(neuron_merging.DIGITS, ONCE))
     monkeypatch.setattr(neuron_merging, "TABLE_1", {0.5: neuron_merging.TABLE_1[0.5]})
@@ -216,6 +147,7 @@ def test_neuron_merging_runs(tiny, monkeypatch):
     assert [row["removed"] for row in vgg] == pytest.approx([63.7] * 3, abs=0.5)
 
 
+@pytest.mark.slow
 def test_channel_similarity_runs(tiny, monkeypatch):
     for name in ("DIGITS_TRAINING", "DIGITS_RETRAINING"):
         monkeypatch.setattr(channel_similarity, name, ONCE)

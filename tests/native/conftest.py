@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from compiled_program import compile_quickly, require_same_answers
+from compiled_program import ONE_STATE, compile_quickly, require_same_answers
 from one_step import compare_one_step
 from rate_kinds import random_states
 
 from combred.libraries import LIBRARY, export
-from combred.native import NativeSurrogate, build, builder, generate
-from combred.native.compilers import compile_command, find_compiler
+from combred.native import NativeSurrogate, build, generate
+from combred.native.compilers import find_compiler
 from combred.native.library import Library
 from combred.surrogates.files.card import make_card
 from combred.surrogates.model.correction import make_transform
@@ -69,7 +69,7 @@ def compiled(correcting, made_once) -> NativeSurrogate:
 def compiled_kinds(of_kinds, made_once) -> NativeSurrogate:
     """The surrogate of the mechanism with all types of rates, compiled."""
     with made_once("native_kinds") as folder, pytest.MonkeyPatch.context() as patch:
-        return NativeSurrogate(compile_quickly(patch, "-O1")(generate(of_kinds), folder))
+        return NativeSurrogate(compile_quickly(patch)(generate(of_kinds), folder))
 
 
 @pytest.fixture(scope="session")
@@ -82,17 +82,12 @@ def card(correcting, mechanism) -> dict:
 
 @pytest.fixture(scope="session")
 def exported(correcting, card, made_once) -> Path:
-    """The folder of an exported surrogate, whose library is for every CPU: the code of a level in
-    one piece, at -O1 for half of the time (-O3: `compiled`)."""
-
-    def quick(compiler: list[str]) -> list[str]:
-        return [word.replace("-O3", "-O1") for word in compile_command(compiler)]
-
+    """The folder of an exported surrogate, whose library takes one state at a time, not optimised
+    (-O3: `compiled`), for this CPU (every one: test_portable.py)."""
     with made_once("exported") as folder:
         if not (folder / LIBRARY).is_file():
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(builder, "PIECES", {"all": 15})
-                patch.setattr(builder, "compile_command", quick)
+                compile_quickly(patch, "-O0", ONE_STATE)
                 export(correcting, folder, card, "of a test")
         return folder
 

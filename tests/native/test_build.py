@@ -17,7 +17,6 @@ from combred.files.records import cache_folder
 from combred.native import builder
 from combred.native.builder import build
 from combred.native.compilers import find_compiler
-from combred.native.solver.generator import SOURCE
 from combred.surrogates.library.generator import generate
 
 # Any library will do: these tests do not load it.
@@ -237,15 +236,6 @@ def test_sources_and_library_are_written_to_a_folder(tmp_path):
     there = {file.name: file for file in (tmp_path / "here").iterdir()}
     assert set(there) == {library.stem, library.name}
     assert {file.name for file in there[library.stem].iterdir()} == {"surrogate.cpp", "value.hpp"}
-
-
-def test_the_header_is_c(tmp_path):
-    """A flow solver in C includes it."""
-    (tmp_path / "call.c").write_text('#include "combred.h"\nint main(void) { return 0; }\n')
-    command = [*find_compiler(), "-x", "c", "-std=c99", "-pedantic", "-Wall", "-Werror"]
-    command += ["-fsyntax-only", f"-I{SOURCE}", str(tmp_path / "call.c")]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 def test_a_failing_compiler_is_told(tmp_path):

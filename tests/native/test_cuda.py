@@ -90,14 +90,14 @@ def test_odd_states_and_too_few_steps_on_threads(on_threads, compiled, burning):
     assert few[4:].any() and np.array_equal(found[0][few], states[few], equal_nan=True)
 
 
-@H2O2
-def test_it_compiles_for_a_device(correcting, monkeypatch, tmp_path):
+@pytest.mark.slow
+def test_it_compiles_for_a_device(of_kinds, monkeypatch, tmp_path):
     try:
         cuda_core()
     except RuntimeError as error:
         pytest.skip(str(error))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    source = join(generate(correcting), "kernel.cu")
+    source = join(generate(of_kinds), "kernel.cu")
     compiled = cubin(source, "sm_90")
     assert compiled[:4] == b"\x7fELF" and cubin(source, "sm_90") == compiled
     assert len(list(tmp_path.rglob("*.cubin"))) == 1

@@ -8,16 +8,27 @@ import sys
 import numpy as np
 import pytest
 
-from combred.native import LIBRARY, NativeSurrogate
-from combred.native.compilers import FLAGS, LEVELS
+from combred.native import NativeSurrogate, builder, generate
+from combred.native.builder import build_portable
+from combred.native.compilers import FLAGS, LEVELS, compile_command
 
-pytestmark = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session"),
+]
 
 
-@pytest.fixture
-def portable(exported):
-    """The library for every CPU."""
-    return exported / LIBRARY
+@pytest.fixture(scope="session")
+def portable(correcting, made_once):
+    """The library for every CPU: the code of a level in one piece, not optimised."""
+
+    def quick(compiler: list[str]) -> list[str]:
+        return [word.replace("-O3", "-O0") for word in compile_command(compiler)]
+
+    with made_once("portable") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(builder, "PIECES", {"all": 15})
+        patch.setattr(builder, "compile_command", quick)
+        return build_portable(generate(correcting), folder)
 
 
 @pytest.mark.parametrize("level", ["", *LEVELS])
@@ -35,14 +46,13 @@ def test_each_level_gives_the_answers_of_torch_and_of_this_cpu(
     require_same_solver(native.library)
 
 
-@pytest.mark.slow
-def test_levels_share_no_function(portable, tmp_path):
+def test_levels_share_no_function(exported, portable, tmp_path):
     """A function of the C++ library that the linker keeps once would be that of any level. Nor does
     the library need the one of C++."""
     if not NativeSurrogate(portable).library.level or shutil.which("nm") is None:
         pytest.skip("needs x86-64 and nm")
     flags = [*FLAGS, "-O0", *LEVELS["v3"], "-DCOMBRED_LEVEL=v3"]
-    source = portable.with_name("surrogate.cpp")
+    source = exported / "surrogate.cpp"
     subprocess.run(["g++", *flags, "-c", source, "-o", tmp_path / "v3.o"], check=True)
     said = subprocess.run(["nm", tmp_path / "v3.o"], capture_output=True, text=True).stdout
     kinds = {line.split()[-1]: line.split()[-2] for line in said.splitlines()}

@@ -11,7 +11,7 @@ from rate_kinds import random_states
 from combred.native import generate
 from combred.native.single_file import single_file
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 
 
 @pytest.fixture(scope="module")

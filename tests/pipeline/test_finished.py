@@ -55,6 +55,18 @@ def test_what_has_changed_is_run_again(folder, what):
     assert finished(ARGUMENTS) is None
 
 
+def test_a_file_that_the_mechanism_names_counts(folder, tmp_path):
+    (tmp_path / "own.yaml").write_text(
+        "phases:\n- name: gas\n  species: [{their.yaml/species: all}]"
+    )
+    (tmp_path / "their.yaml").write_text("species: []")
+    words = [*ARGUMENTS, "mechanism=own.yaml", "run=drm19-smoke"]
+    finish(folder, resolve(words), 0)
+    assert finished(words)
+    change(tmp_path / "their.yaml")
+    assert finished(words) is None
+
+
 @pytest.mark.parametrize(
     "more", [["seed=4"], ["only=report"], ["run=other"], ["training.steps=9"], ["stge=1"]]
 )

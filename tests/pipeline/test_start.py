@@ -26,6 +26,7 @@ START = (
     f"stage=1 run=tiny workers=1 sampling.states=300 network.hidden=[{','.join(map(str, HIDDEN))}] "
     "retraining.steps=20 reduction.parameters=[0.35] "
     "validation.T0=[2000] validation.phi=[1] validation.p=[101325] validation.burnt_time=2e-5 "
+    "validation.flame_phi=[] "
     "export.accept= "
     "validation.dt=4e-6 sensitivity.ignitions=2 sensitivity.flames=0 "
     "sensitivity.counterflows=0 sensitivity.kernels=0"

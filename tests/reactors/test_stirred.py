@@ -100,6 +100,13 @@ def test_cantera_s_arrays_of_inflows_and_residence_times(solver_of, h2o2, fresh)
     for i, T0 in enumerate((300.0, 600.0)):
         T, Y = combred.psr(solver_of(h2o2), T0, ATM, fresh, tau)
         assert np.allclose(found.T[i], T) and np.allclose(found.Y[i], Y, atol=1e-8)
+    U = np.array([[0.0], [1e3]])
+    cooled = combred.cantera.psr(solver_of(h2o2), inflow, tau[1:], heat_transfer=U)
+    assert np.allclose(cooled.T[0], found.T[0, 1:]) and np.all(cooled.T[1] < found.T[1, 1:] - 1.0)
+    with pytest.raises(ValueError, match="numpy broadcasts"):
+        combred.cantera.psr(solver_of(h2o2), inflow[0], np.ones((2, 3)), heat_transfer=np.ones(2))
+    with pytest.raises(ValueError, match="SolutionArray"):
+        combred.cantera.psr(solver_of(h2o2), h2o2.solution(), tau)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from run_folder import Page, a_run, change, number, plant_runs
 
 from combred.experiments.storage import write_runs
 from combred.files.hdf5 import seal
-from combred.report.flows import curve_picture, error_table, flame_errors
+from combred.report.flows import curve_picture
 from combred.report.histories import differences, history
 from combred.report.run import write_report
 
@@ -40,15 +40,6 @@ def test_flames_are_shown_where_there_are_some(whole, drm19):
     assert rows[7][1:] == ["went out", "–", "–", "–", "–"]
     assert rows[11][4:] == ["52.0 K", "5.20 %"]
     assert "differs from CVODE by at most 0.0002 % of the change" in page.text
-
-
-def test_a_counterflow_flame_has_its_own_columns():
-    row = {"case": "100 1/s", "outcome": "steady", "peak_T_error": 0.5, "profile_T_error": 1.25,
-           "peak_errors": {"OH": 1e-3, "H": 2e-3}}  # fmt: skip
-    table = error_table({"solver": [row]}, flame_errors, "a.json", "")
-    assert table.columns == ["", "outcome", "peak T", "T, largest", "peaks, largest"]
-    cells = [cell.replace("\u00a0", " ") for cell in table.rows[1]]
-    assert cells == ["solver", "steady", "0.500 K", "1.25 K", "0.20 %"]
 
 
 def test_stirred_reactors_are_shown_where_there_are_some(whole, drm19):

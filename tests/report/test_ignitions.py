@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from run_folder import ATM, ignition_rows, number
 
-from combred.report.ignitions import case_table, draw_delays, error_table, ignition_section
+from combred.report.ignitions import case_table, draw_delays, error_table
 
 LATE = {
     "solver": [1e-4] * 4,
@@ -58,7 +58,3 @@ def test_the_figure_has_a_line_for_each_curve_and_a_cross_for_what_does_not_igni
         assert list(line.get_ydata()) == pytest.approx(sizes)
     crosses = [line for line in right.lines if line.get_marker() == "X"]
     assert [list(line.get_xdata()) for line in crosses] == [[1000 / 1700.0]]
-
-
-def test_no_ignitions_are_told():
-    assert ignition_section("", {}, "a.json").blocks[1].body == "No ignition was compared."

@@ -14,6 +14,7 @@ from combred.experiments.premixed.flame import FlameMarch
 from combred.files.records import read_record
 from combred.judging import ALONE, BOTH, OTHER, SOLVER
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
 CASES = {"T0": [1300.0, 1500.0], "phi": [1.0], "p": [101325.0], "dt": 2e-6, "burnt_time": 2e-4}
 
 
@@ -86,11 +87,19 @@ def test_flames_are_judged_if_asked_for(solver, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
-    [((1.0, "h2o2.yaml"), "a function"), ((lambda *_: None,), "mechanism"),
-     ((lambda *_: None, "h2o2.yaml"), "cases have")],
-)  # fmt: skip
-def test_wrong_arguments_are_refused(given, said, tmp_path):
-    cases = {"temperature": 1.0} if said == "cases have" else {}
+    ("given", "cases", "said"),
+    [
+        ((1.0, "h2o2.yaml"), {}, "a function"),
+        ((lambda *_: None,), {}, "mechanism"),
+        ((lambda *_: None, "h2o2.yaml"), {"temperature": 1.0}, "cases have"),
+        ((lambda *_: None, "h2o2.yaml"), {"T0": 1300.0}, "list"),
+        ((lambda *_: None, "h2o2.yaml"), CASES, "the pair"),
+        ((lambda T, p, Y, dt: (T[:1], Y[:1] + 0j), "h2o2.yaml"), CASES, "real numbers"),
+        ((lambda T, p, Y, dt: (T, Y[:, :3]), "h2o2.yaml"), CASES, "10 species"),
+        ((combred.solver("h2o2.yaml", volume=True),), CASES, "constant pressure"),
+        ((combred.solver("h2o2.yaml"), "drm19.yaml"), CASES, "its own"),
+    ],
+)
+def test_wrong_arguments_are_refused(given, cases, said, tmp_path):
     with pytest.raises(ValueError, match=said):
         combred.judge(*given, folder=tmp_path, fuel="H2:1", **cases)

@@ -32,11 +32,6 @@ def test_a_reduction_of_all_layers_is_told_by_its_method(whole, drm19):
     assert one[-1] == "–" and two[1] == "– (there is no reduce.json)"
 
 
-def test_nothing_reduced_has_no_section(single, h2o2):
-    assert reduction_section(Folder(single, h2o2)) == []
-    assert search_blocks({"layer": 1}) == []
-
-
 def attempt(number: int, error: float | None, passed: bool, **changes) -> dict:
     """An attempt of the search as reduce.json has it; error: that of the ignition delay."""
     errors = None if error is None else {"ignition": error, "flame": None}

@@ -16,6 +16,7 @@ from unittest import mock
 
 import pytest
 from damages import Damage, damages
+from killed import Killed
 from small_run import NAME, OTHER, SMALL, STOPS, ask, differing, results, unfinished, without
 
 DRAWN, REMEDIES = 30, 3
@@ -109,10 +110,6 @@ def test_an_interrupted_step_goes_on_to_the_same_results(runs, tmp_path, monkeyp
     found = results(here)
     assert all(found[name] == whole[name] for name in stop.gives)
     assert not list(here.glob("*.partial")) + list(here.glob("*.checkpoint"))
-
-
-class Killed(BaseException):
-    """The end of a process, which nothing in it can handle."""
 
 
 @pytest.mark.parametrize("number", [1, -2, -40])

@@ -1,9 +1,12 @@
 """Hydrogen as a network of reactions, and its solver with factors."""
 
+from dataclasses import replace
+
 import pytest
-from compiled_program import compile_quickly
+from compiled_program import ONE_STATE, compile_quickly
 
 from combred.native.solver import multipliers
+from combred.skeletal import cases
 from combred.skeletal.compiled import Chemistry
 from combred.skeletal.skeleton import ReactionNetwork
 
@@ -16,7 +19,24 @@ def network(h2o2) -> ReactionNetwork:
 @pytest.fixture
 def compiled_quickly(monkeypatch):
     """Whose speed is no subject."""
-    monkeypatch.setattr(multipliers, "build", compile_quickly(monkeypatch, "-O1"))
+    monkeypatch.setattr(multipliers, "build", compile_quickly(monkeypatch, "-O1", ONE_STATE))
+
+
+@pytest.fixture(scope="module")
+def few_cases():
+    """One flame and one reactor of those that are judged, and of those that are held out."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("judged", "held_out"):
+            patch.setattr(cases, name, _first(getattr(cases, name)))
+        yield
+
+
+def _first(of):
+    def few(ranges):
+        found = of(ranges)
+        return replace(found, flames=found.flames[:1], reactors=found.reactors[:1])
+
+    return few
 
 
 @pytest.fixture(scope="session")

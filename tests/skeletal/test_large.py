@@ -54,7 +54,6 @@ def test_the_graph_keeps_what_the_delays_need(detailed, network, h2o2, ignitions
     of = targets(network, RANGES)
     assert {h2o2.species_names[k] for k in of} == {"H2", "O2", "H2O", "OH"}
     worth = importance(network, detailed, begin, delay, of)
-    print(worth, h2o2.species_names)
     assert np.all(worth[of] == 1.0)
     assert min(worth[h2o2.index("H")], worth[h2o2.index("OH")]) > 0.3
     kept = frozenset(map(h2o2.index, ("H2", "O2", "N2")))
@@ -79,7 +78,7 @@ def test_a_part_is_compiled_for_its_own_species(quick_factors, network, h2o2, ig
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Cantera's own calls
-@pytest.mark.usefixtures("in_this_process", "compiled_quickly")
+@pytest.mark.usefixtures("in_this_process", "compiled_quickly", "few_cases")
 def test_a_large_mechanism_begins_with_the_graph(tmp_path, monkeypatch, quick_factors):
     """Hydrogen, as if it were large: what the graph leaves is the first step of the path, and the
     time of the detailed mechanism is not known."""

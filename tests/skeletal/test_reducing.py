@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ OF = {"fuel": "H2:1", "error": 0.02}
 
 
 @pytest.fixture(scope="module")
-def reduced(tmp_path_factory, in_process, quick_factors):
+def reduced(tmp_path_factory, in_process, quick_factors, few_cases):
     """A finished reduction: its folder and its numbers."""
     folder = tmp_path_factory.mktemp("reduced")
     with in_process(), pytest.MonkeyPatch.context() as patch:
@@ -49,7 +51,9 @@ def test_the_result_is_within_the_limit_and_loads(reduced):
 
 def test_it_goes_on_after_the_last_step_that_is_there(reduced, tmp_path, monkeypatch):
     """Stopped after the first step, and done again by the same call; a finished one is read."""
-    _, known = reduced
+    folder, known = reduced
+    for part in folder.glob("references*"):
+        shutil.copytree(part, tmp_path / part.name)
     monkeypatch.setattr(result, "times", lambda *_: [2e-6, 1e-6])
 
     def stop(self, *_):
@@ -129,6 +133,20 @@ def test_the_command_prints_the_errors_and_writes_the_page(reduced, capsys):
     assert record["file"] in said and "held out, worst" in said and "reduce.html" in said
     page = (folder / "reduce.html").read_text()
     assert all(word in page for word in ("ignition delay", "extinction", "Held-out cases"))
+    mechanism = folder / record["file"]
+    mechanism.rename(folder / "elsewhere")
+    assert command.main(given) == 2 and "put it back" in capsys.readouterr().out
+    (folder / "elsewhere").rename(mechanism)
+    hold = "import sys, pathlib; from combred.pipeline.run import locked\n"
+    hold += "with locked(pathlib.Path(sys.argv[1])): print(flush=True), sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        other.stdout.readline()
+        assert command.main(given) == 2 and "in use by process" in capsys.readouterr().out
+        other.stdin.close()
+    assert command.main(["reduce", "h2o2.yaml", "--keep", "X", "--folder", f"{folder}-new"]) == 2
+    assert not folder.with_name(f"{folder.name}-new").exists()
 
 
 def test_states_are_timed(h2o2, network):

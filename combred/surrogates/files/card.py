@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.config.command import resolve
+from combred.config.fields import shown
 from combred.config.values import written
 from combred.files.records import read_json
 
@@ -115,12 +116,15 @@ def training_range(surrogate: "Surrogate") -> dict:
 
 
 def require_card_of(surrogate: "Surrogate", card: dict) -> None:
-    """ValueError if a card is no table of keys, or tells of other species or of another network
+    """ValueError if a card is no table of keys, or tells of another mechanism, range or network
     than the surrogate's."""
-    if not isinstance(card, dict):
-        raise ValueError(f"a card is a table of keys (combred.models() has some), not {card!r}")
+    if not isinstance(card, dict) or not isinstance(card.get("accuracy", {}), dict):
+        raise ValueError(
+            f"a card is a table of keys (combred.models() has some), not {shown(card)}"
+        )
     network = {"widths": surrogate.network.widths, "kinetics": surrogate.kinetics}
     own: dict[str, object] = {"species": surrogate.species, "network": network}
+    own |= {"range": training_range(surrogate), "mechanism_sha256": surrogate.mechanism.sha256}
     own |= {"dt": list(surrogate.dt_range), "tolerance": surrogate.TOLERANCE}
     for key, value in own.items():
         told = card.get(key, value)
@@ -128,8 +132,9 @@ def require_card_of(surrogate: "Surrogate", card: dict) -> None:
             told = {name: told.get(name, known) for name, known in value.items()}
         if told != value:
             raise ValueError(
-                f"this card is of another surrogate: its {key} is {told}, and the surrogate's is "
-                f"{value}. combred.models()[NAME] is the card of combred.load(NAME)."
+                f"this card is of another surrogate: its {key} is {shown(told)}, and the "
+                f"surrogate's is {shown(value)}. combred.models()[NAME] is that of "
+                "combred.load(NAME)."
             )
 
 

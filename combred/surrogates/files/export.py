@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from combred.config.fields import shown
 from combred.files.records import strict, write_bytes, write_json
-from combred.files.torch_archive import damage_in
+from combred.files.torch_archive import damage_in, reaching_out
 from combred.surrogates.files.card import require_card_of
 from combred.surrogates.model.surrogate import Surrogate
 
@@ -88,7 +89,7 @@ def largest_difference(one: Surrogate, other: Any, state: torch.Tensor, dt: torc
 def load_torchscript(file: Path | str | io.BytesIO) -> tuple[torch.jit.ScriptModule, dict]:
     """An exported surrogate and the card inside its file. Raises FileNotFoundError if there is no
     file, ValueError if it is damaged, for torch.jit.load alone computes with wrong weights, or if
-    it is another kind of file."""
+    it is another kind of file, or has code that reaches files or other processes."""
     name, source = "the file", file
     if not isinstance(source, io.BytesIO):
         name = str(file)
@@ -102,6 +103,11 @@ def load_torchscript(file: Path | str | io.BytesIO) -> tuple[torch.jit.ScriptMod
         raise ValueError(
             f"{name} is damaged ({damage}): copy it again, or export it again with `python -m "
             "combred.pipeline only=export`"
+        )
+    if operation := reaching_out(source):
+        raise ValueError(
+            f"{name} has the operation {shown(operation)}, which reaches beyond the network: this "
+            "is no surrogate of combred, and its code is not run"
         )
     source.seek(0)
     extra = {"card.json": ""}

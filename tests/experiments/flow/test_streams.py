@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from combred.experiments.flow.streams import (
-    INERT_GAS,
-    OTHER,
-    STREAMS,
-    apart,
-)
+from combred.experiments.flow.streams import INERT_GAS, OTHER, STREAMS, apart
 
 P = 2e5  # Pa
 N = 400  # streams

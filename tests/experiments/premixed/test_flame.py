@@ -65,6 +65,14 @@ def test_cvode_s_flame_agrees_with_cantera_s(h2o2, begin):
     assert found.fronts[-1] == pytest.approx(rho * found.speed * found.t[-1], rel=0.02)
 
 
+def test_enthalpy_does_not_depend_on_the_temperature_of_the_solver(h2o2, begin):
+    grid = MovingGrid(h2o2, begin)
+    h, T = grid.h.copy(), grid.T.copy()
+    change = grid.react(solver(lambda T, p, Y: (T + 40.0, Y)), FLAME_DT)
+    assert np.array_equal(grid.h, h) and np.all(change == 0.0)
+    assert np.allclose(grid.T, T, atol=1e-6)
+
+
 # -- flames that fail ------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from compiling import Kernel, compiled
 
 pytest.importorskip("triton", reason="pip install combred[cuda]")
 
+pytestmark = pytest.mark.slow
 ARCHES = [80, 90]
 TILES = {
     "single": "*fp32:16", "exact": "*fp64:16", "limit": "*fp64:16", "opened": "*i32:16",

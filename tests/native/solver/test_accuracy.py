@@ -91,7 +91,7 @@ def test_the_elimination_by_tables_is_the_one_that_is_written_out(
     (T, _, Y, _), written_out = states, solver_of(mechanism, False)
     monkeypatch.setattr(matrix, "LARGE", 2)
     monkeypatch.setattr(library, "files_of", generate)  # not the text of before
-    compile_quickly(monkeypatch, "-O1")
+    compile_quickly(monkeypatch, "-O0")
     tables = Solver(mechanism, folder=tmp_path)
     for tolerance in (1e-3, 1e-6):
         written = written_out.integrate(*states, tolerance)

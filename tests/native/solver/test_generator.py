@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled_program import compile_quickly
+from compiled_program import ONE_STATE, compile_quickly
 
 from combred.chemistry.mechanism_file import DATA
 from combred.native.solver import Solver, generate, layout, solver
@@ -50,7 +50,7 @@ def test_unknown_types_are_refused_by_name_and_nothing_is_written(mechanism_of, 
 
 def test_a_solver_is_made_from_a_name_and_kept_in_the_cache(equimolar, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    compile_quickly(monkeypatch)
+    compile_quickly(monkeypatch, "-O0", ONE_STATE)
     file = tmp_path / equimolar.name
     file.write_text(equimolar.text)
     made = solver(str(file))

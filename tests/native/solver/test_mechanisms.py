@@ -21,7 +21,7 @@ MECHANISMS = {
     "nDodecane_Reitz.yaml": "nDodecane_IG",
 }  # fmt: skip
 STEPS = (1e-8, 1e-6, 1e-5, 1e-3)  # s
-pytestmark = [pytest.mark.mechanisms, pytest.mark.slow]
+pytestmark = pytest.mark.mechanisms
 
 
 @pytest.fixture(scope="module", params=MECHANISMS, ids=lambda name: Path(name).name)

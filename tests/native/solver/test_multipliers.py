@@ -8,25 +8,21 @@ import pytest
 from compiled_program import compile_quickly
 from rate_kinds import assert_cantera_s
 
-from combred.native import builder
 from combred.native.solver import multipliers
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*T2=0")  # of Cantera
 
 
 @pytest.fixture(scope="module")
-def multiplied(solver_of, made_once):
-    """A factory: the solver of a mechanism with factors, compiled once, in pieces as for a user:
-    all of them have the same factors."""
-    pieces = builder.PIECES
+def multiplied(solver_of, made_once, quick_factors):
+    """A factory: the solver of a mechanism with factors, compiled once, as `quick_factors`."""
 
     def make(mechanism, factors):
         with (
             made_once(f"multiplied_{mechanism.sha256[:12]}"),
             pytest.MonkeyPatch.context() as patch,
         ):
-            patch.setattr(multipliers, "build", compile_quickly(patch, "-O1"))
-            patch.setattr(builder, "PIECES", pieces)
+            patch.setattr(multipliers, "build", compile_quickly(patch, "-O1", in_one=False))
             return solver_of(mechanism).with_multipliers(factors)
 
     return make
@@ -40,22 +36,19 @@ def some_factors(mechanism) -> np.ndarray:
 
 
 @pytest.fixture
-def pair(request, multiplied, truth_of):
+def pair(every_kind, multiplied, truth_of):
     """A solver and Cantera's rates with the same factors."""
-    mechanism = request.getfixturevalue(request.param)
-    factors, truth = some_factors(mechanism), truth_of.__wrapped__(mechanism)
+    factors, truth = some_factors(every_kind), truth_of.__wrapped__(every_kind)
     for i, factor in enumerate(factors):
         truth.gas.set_multiplier(factor, i)
-    return multiplied(mechanism, factors), truth
+    return multiplied(every_kind, factors), truth
 
 
-@pytest.mark.parametrize("pair", ["every_kind", "every_thermo"], indirect=True)
 def test_rates_are_cantera_s(pair, random_states):
     solver, truth = pair
     assert_cantera_s(solver, truth, *random_states(solver.mechanism, 100, seed=1))
 
 
-@pytest.mark.parametrize("pair", ["every_kind"], indirect=True)
 def test_the_jacobian_is_that_of_the_rates(pair):
     """Central differences by each Y. Their error is of order h^2 of a polynomial of degree 3 in Y,
     seen below 1e-8 of the largest entry of a row; wrong factors change entries by their size."""

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 import torch
+from killed import Killed
 from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
@@ -36,10 +37,6 @@ def test_the_loop_ends_where_it_was_asked_to_and_the_report_says_how(finished):
     assert "automatic loop, asked" in text and "ended by the size" in text
     command = json.loads((finished / "runs/tiny/surrogate.json").read_text())["training"]["command"]
     assert "reduction.automatic=0.93" in command and "thresholds" not in command
-
-
-class Killed(BaseException):
-    """Nothing in the command handles it."""
 
 
 def test_a_killed_loop_goes_on_to_the_same_network(finished, copy, call, monkeypatch):

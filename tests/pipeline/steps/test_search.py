@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from killed import Killed
 from safetensors.torch import load_file
 from tiny import TINY, finished_run
 
@@ -93,10 +94,6 @@ def test_a_second_run_reuses_everything(copy, call):
     assert before == {p: p.stat().st_mtime_ns for p in before}
 
 
-class Killed(BaseException):
-    """Nothing in the command handles it."""
-
-
 def test_killed_in_two_attempts_it_resumes_to_the_same_result(finished, trained, call, monkeypatch):
     folder, whole = trained / "runs/tiny", Trace.save
 
@@ -154,22 +151,3 @@ def test_a_stage_0_that_fails_is_one_clear_error_and_may_be_asked_for_less(train
 def test_a_validation_of_one_point_leaves_no_room(trained, call):
     status, output = call(trained, SEARCH, CRITERIA, "only=reduce", "validation.T0=[1800]")
     assert status == 2 and "validation.T0" in output and "Give T0 two values" in output
-
-
-# -- the report ------------------------------------------------------------------------------------
-
-
-def test_the_report_tells_every_attempt(finished):
-    folder, criteria = finished / "runs/tiny", record(finished)["criteria"]
-    text = (folder / "report.html").read_text().replace("\u00a0", " ")
-    section = text.partition("<h2>Reduction</h2>")[2].partition("</section>")[0]
-    assert "over 3 ignitions drawn with seed 1" in section and "300.0 %" in section
-    attempts = section.partition(">attempt</th>")[2].partition("</table>")[0]
-    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in attempts.split("<tr>")[1:]]
-    for cells, attempt in zip(rows, criteria["trace"], strict=True):
-        assert cells[2] == "-".join(map(str, attempt["shape"]["widths"]))
-        error = attempt["errors"]["ignition"]
-        written = f"{100 * error:.1f} %" if np.isfinite(error) else "<strong>no ignition</strong>"
-        assert cells[5] == written
-        assert cells[6] == ("yes" if attempt["passed"] else "no")
-    assert "the smallest that meets the criteria" in section

@@ -5,8 +5,6 @@ import re
 import shutil
 
 import pytest
-import torch
-from time_steps import steps
 
 import combred
 from combred.chemistry.fuel import Mixture
@@ -16,7 +14,7 @@ from combred.experiments.ignition.delay import ignition_delay
 from combred.experiments.ignition.experiment import Ignitions
 from combred.surrogates.files import shipped
 from combred.surrogates.files.shipped import FOLDER
-from combred.surrogates.files.storage import load_surrogate, save_surrogate
+from combred.surrogates.files.storage import save_surrogate
 from combred.surrogates.library.choice import StateFunction
 from combred.surrogates.model.correction import make_transform
 from combred.surrogates.model.forms import make_surrogate
@@ -78,16 +76,6 @@ def test_a_model_has_the_ignition_delay_of_cvode(name, hot_ignition, drm19):
     delays = [ignition_delay(drm19, one, reference.T[-1]) for one in (found, reference)]
     # A fast case, far from the worst of any card; some tenths of a percent were measured.
     assert delays[0] == pytest.approx(delays[1], rel=0.05)
-
-
-def test_a_path_is_loaded_like_a_name(tmp_path, drm19):
-    surrogate = combred.load(NAMES[-1])
-    save_surrogate(tmp_path / "own.safetensors", surrogate, drm19)
-    again = combred.load(tmp_path / "own.safetensors")
-    Y = drm19.mixture("CH4:1", "O2:1, N2:3.76", 1.0)
-    state = torch.tensor([[1500.0, 101325.0, *Y]], dtype=torch.float64)
-    assert torch.equal(again(state, steps(state)), surrogate(state, steps(state)))
-    assert isinstance(load_surrogate(tmp_path / "own.safetensors", drm19), type(surrogate))
 
 
 def test_an_unknown_name_is_refused_with_the_most_similar_one():

@@ -3,6 +3,7 @@
 import h5py
 import numpy as np
 import pytest
+from killed import Killed
 
 from combred.config.data import SamplingSettings, SensitivitySettings
 from combred.files.hdf5 import seal
@@ -31,10 +32,6 @@ def make(h2o2, in_process, tmp_path):
         return tmp_path / "sensitive.h5", numbers, calls
 
     return made
-
-
-class Killed(BaseException):
-    pass
 
 
 def kill_after(count):

@@ -6,11 +6,7 @@ from hydrogen import AIR, FUEL
 
 from combred.chemistry.reactor import CVODE
 from combred.chemistry.thermo import Thermo
-from combred.surrogates.sensitivity.flame_kernel import (
-    FlameKernel,
-    new_kernel,
-    reacted,
-)
+from combred.surrogates.sensitivity.flame_kernel import FlameKernel, new_kernel, reacted
 
 CELLS, STEPS, DT = 8, 80, 5e-7
 P = 101325.0

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from killed import Killed
 
 from combred.config.learning import TrainingSettings
 from combred.surrogates.dataset.table import StateTable
@@ -27,10 +28,6 @@ def in_float32():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop, "fastest_precision", lambda device: ("float32", "asked for"))
         yield
-
-
-class Killed(BaseException):
-    """Raised in a training in place of a signal that kills the process."""
 
 
 def kill_at(step: int):

@@ -1,33 +1,48 @@
 """Chemistries of methane/air beside each other (README.md, index.md, accuracy.md)."""
 
-from .markdown import percent, short, table, us
-from .results import read, source
+from .markdown import digits, percent, short, table, us
+from .results import machine, mechanisms, read, source
 
 # Of README.md, each with what it is.
 SHOWN = {
-    "drm19-full": "`drm19-full`, a network of the size of Chen & Xu 2024",
+    "drm19-full": "`drm19-full`, of the size of Chen & Xu",
     "drm19-38k": "`drm19-38k`, a reduced network",
-    "DRM19, 0.001": "DRM19 by the generated solver",
-    "Rosenbrock34, 0.01": "DRM19 by Rosenbrock34, compiled, exact Jacobian",
-    "CVODE, exact Jacobian, 1e-06": "DRM19 by CVODE, compiled, exact Jacobian",
-    "GRI-3.0": "GRI-3.0 by the generated solver",
-    "GRI-3.0, reduced: 1 %": "GRI-3.0 reduced by `combred reduce`",
+    "GRI-3.0, reduced: 1 %": "a mechanism reduced by `combred reduce`, by the solver",
+    "DRM19, 0.001": "the generated solver",
+    "CVODE, exact Jacobian, 1e-06": "CVODE, compiled, exact Jacobian",
 }
+CANTERA = "CVODE, 1e-06"  # of Cantera, called for each state
 TIMES = "a state", "a flow step"
 
 
 def short_table() -> str:
-    """The rows of flow_step.json that README.md shows."""
+    """The rows of flow_step.json that README.md shows, and the ratios of their times."""
     found, rows = read("flow_step.json", "rows"), []
     for name, title in SHOWN.items():
         if name not in found:
             continue
         row = found[name]
-        size = f"{row['weights']:,} weights" if row["weights"] else f"{row['species']} species"
-        cases, worst = row["cases"], percent(row["worst"], digits=2 if row["worst"] > 1e-4 else 3)
-        burnt = f", {cases - row['failed']} of {cases} cases" if row["failed"] else ""
-        rows.append((title, size, worst + burnt, *_times(row)))
-    return table(["chemistry", "size", "ignition delay, worst error", *TIMES], rows)
+        size = f"{row['weights']:,} weights" if row["weights"] else None
+        if name == "GRI-3.0, reduced: 1 %":
+            size = f"{row['species']} species"
+        worst = percent(row["worst"], digits=2 if row["worst"] > 1e-4 else 3)
+        rows.append((title, size, worst, *_times(row)))
+    return table(["chemistry", "size", "delay, worst error", *TIMES], rows) + _ratios(found)
+
+
+def _ratios(rows: dict[str, dict]) -> str:
+    """The fastest compiled competitor and Cantera beside the solver; the reduced mechanism beside
+    the detailed one."""
+    own = rows["DRM19, 0.001"]["seconds"]
+    peers = {name: row["seconds"] / own for name, row in rows.items() if row["kind"] == "peer"}
+    name = min(peers, key=peers.__getitem__)
+    reduced = rows["GRI-3.0"]["flow_step"] / rows["GRI-3.0, reduced: 1 %"]["flow_step"]
+    return (
+        f"**The fastest compiled competitor, {name.rpartition(', ')[0]}, takes "
+        f"{digits(peers[name], 2)} times as long as the solver**; Cantera's\nCVODE, called for "
+        f"each state, {digits(peers[CANTERA], 2)} times. The reduced mechanism makes a flow step "
+        f"{digits(reduced, 2)} times as fast.\n"
+    )
 
 
 def whole_table() -> str:
@@ -44,4 +59,32 @@ def _times(row: dict) -> tuple[str, str]:
     return us(1e6 * row["seconds"]), us(1e6 * row["flow_step"])
 
 
-TABLES = {"flow-step-short": short_table, "flow-step": whole_table}
+def workloads_table() -> str:
+    """The solver's time of a state of DRM19, in each file that has it, by the states."""
+    flow, own = "a state of a flow", read("flow_step.json", "rows")["DRM19, 0.001"]
+    checked = mechanisms()["drm19"]["work_precision"]
+    lines = read("work_precision.json", "lines")["1e-06"]["combred.solver"]
+    flame = read("turbulent_ignition.json", "ways")["solver"]
+    measured = {
+        "flow_step.json": (flow, "of `combred check`, 3840 in a batch", 1e6 * own["seconds"]),
+        "solver.json": (flow, "of `combred check`, 960 in a batch", _at(checked, "us")),
+        "work_precision.json": (flow, "of seven kinds of flows", 1e6 * _at(lines, "seconds")),
+        "turbulent_ignition.json": ("a cell of a named flow", "turbulent ignition", flame["us"]),
+    }
+    rows = [
+        (workload, states, us(time), machine(file), f"[{file}](../benchmarks/results/{file})")
+        for file, (workload, states, time) in measured.items()
+    ]
+    heads = ["workload", "states", "DRM19, solver at 0.001", "machine", "measured in"]
+    return table(heads, rows, left=2)
+
+
+def _at(rows: list[dict], key: str) -> float:
+    """The time of the solver at a tolerance of 0.001 over 1e-6 s."""
+    usual = {"tolerance": 1e-3, "dt": 1e-6, "solver": "combred.solver"}
+    return next(row[key] for row in rows if usual | row == row | usual)
+
+
+TABLES = {
+    "flow-step-short": short_table, "flow-step": whole_table, "workloads": workloads_table,
+}  # fmt: skip

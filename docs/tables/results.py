@@ -78,12 +78,18 @@ def _bare(content):
     return [_bare(item) for item in content] if isinstance(content, list) else content
 
 
-def source(name: str, command: str, machine: str = "") -> str:
+def machine(name: str) -> str:
+    """The machine of a file of results; of weights.json, that of its first form."""
+    results = _load(name)
+    return results.get("machine") or next(iter(results.values())).get("machine", "")
+
+
+def source(name: str, command: str, told: str = "") -> str:
     """The last line below a table: the file of its numbers, the command that measures them, and the
     machine, by default that of the file."""
-    machine = machine or _load(name).get("machine", "")
+    told = told or machine(name)
     link = f"[{name}](../benchmarks/results/{name})"
-    return f"Source: {link}, `python -m benchmarks.{command}`{machine and f'; {machine}'}.\n"
+    return f"Source: {link}, `python -m benchmarks.{command}`{told and f'; {told}'}.\n"
 
 
 def in_order(names: Iterable[str]) -> list[str]:

@@ -71,8 +71,8 @@ def test_time_steps_out_of_the_training_are_the_solver_s(compiled, mechanism, so
 def test_constant_volume_is_the_solver_s(compiled, mechanism, solver_of, burning):
     rows, known = burning.copy(), burning.copy()
     tolerance = compiled.tolerance
-    found = compiled.library.integrate_in_place(rows, 1e-6, tolerance, volume=True)
-    solved = solver_of(mechanism).library.integrate_in_place(known, 1e-6, tolerance, volume=True)
+    found = compiled.library.integrate_in_place(rows, 1e-6, tolerance, reactor=1)
+    solved = solver_of(mechanism).library.integrate_in_place(known, 1e-6, tolerance, reactor=1)
     assert np.array_equal(rows, known) and np.abs(rows[:, 1] - burning[:, 1]).max() > 1.0
     assert all(np.array_equal(a, b) for a, b in zip(found, solved, strict=True))
 

@@ -68,9 +68,9 @@ def test_an_interrupted_sampling_goes_on_to_the_same_rows(make, monkeypatch):
     # Damaged: computed again. A file of no bytes is what a power failure leaves.
     parts[0].write_bytes(parts[0].read_bytes()[:-9])
     parts[1].write_bytes(b"")
-    states, seen = SensitiveSampler.states, []
+    attempt, seen = SensitiveSampler.attempt, []
     monkeypatch.setattr(
-        SensitiveSampler, "states", lambda self, t: seen.append(t.index) or states(self, t)
+        SensitiveSampler, "attempt", lambda self, t: seen.append(t.index) or attempt(self, t)
     )
     assert make()[2][0] == (1, 4)
     assert set(range(4)) - set(seen) == {int(part.name) for part in parts[2:]}

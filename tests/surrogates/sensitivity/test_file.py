@@ -1,5 +1,7 @@
 """The file of states with sensitivities: resumed, read, refused."""
 
+import functools
+
 import h5py
 import numpy as np
 import pytest
@@ -69,9 +71,13 @@ def test_an_interrupted_sampling_goes_on_to_the_same_rows(make, monkeypatch):
     parts[0].write_bytes(parts[0].read_bytes()[:-9])
     parts[1].write_bytes(b"")
     attempt, seen = SensitiveSampler.attempt, []
-    monkeypatch.setattr(
-        SensitiveSampler, "attempt", lambda self, t: seen.append(t.index) or attempt(self, t)
-    )
+
+    @functools.wraps(attempt)  # its name, by which it is pickled
+    def recorded(self, trajectory):
+        seen.append(trajectory.index)
+        return attempt(self, trajectory)
+
+    monkeypatch.setattr(SensitiveSampler, "attempt", recorded)
     assert make()[2][0] == (1, 4)
     assert set(range(4)) - set(seen) == {int(part.name) for part in parts[2:]}
     assert path.read_bytes() == whole

@@ -82,7 +82,9 @@ def workloads_table() -> str:
 def _at(rows: list[dict], key: str) -> float:
     """The time of the solver at a tolerance of 0.001 over 1e-6 s."""
     usual = {"tolerance": 1e-3, "dt": 1e-6, "solver": "combred.solver"}
-    return next(row[key] for row in rows if usual | row == row | usual)
+    return next(
+        row[key] for row in rows if all(row.get(of, value) == value for of, value in usual.items())
+    )
 
 
 TABLES = {

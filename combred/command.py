@@ -81,7 +81,7 @@ def reduce(given: Namespace) -> int:
     from rich.markup import escape
 
     from combred.pipeline.console import console, marked, progress, show
-    from combred.pipeline.run import locked
+    from combred.processes.lock import locked
     from combred.report.skeletal import errors_table, sentence, sizes, write_reduction
     from combred.skeletal.reducing import default_folder, reduce_mechanism
 

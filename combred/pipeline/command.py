@@ -22,9 +22,10 @@ from combred.pipeline.finished import finish
 from combred.pipeline.finished import results as results_of
 from combred.pipeline.guard import guarded
 from combred.pipeline.resolved import of_settings, resolved
-from combred.pipeline.run import Run, locked
+from combred.pipeline.run import Run
 from combred.pipeline.steps import validate
 from combred.pipeline.tables import print_help, print_resolved
+from combred.processes.lock import locked
 from combred.surrogates.model.rate_numbers import readable
 
 

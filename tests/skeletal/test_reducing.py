@@ -137,7 +137,7 @@ def test_the_command_prints_the_errors_and_writes_the_page(reduced, capsys):
     mechanism.rename(folder / "elsewhere")
     assert command.main(given) == 2 and "put it back" in capsys.readouterr().out
     (folder / "elsewhere").rename(mechanism)
-    hold = "import sys, pathlib; from combred.pipeline.run import locked\n"
+    hold = "import sys, pathlib; from combred.processes.lock import locked\n"
     hold += "with locked(pathlib.Path(sys.argv[1])): print(flush=True), sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", hold, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from combred.pipeline.run import locked
+from combred.processes.lock import locked
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from combred.pipeline.run import locked
+from combred.processes.lock import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -1,4 +1,4 @@
-"""A run: its settings, its mechanism, and its folder with a lock.
+"""A run: its settings, its mechanism, and its folder.
 
 What puts the steps together knows it; a step takes its own settings and artefacts.
 """

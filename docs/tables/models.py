@@ -38,14 +38,14 @@ def flames_table() -> str:
 def convergence_table() -> str:
     """How the solver's flame converges in space and time, of flames.json."""
     rows = [
-        (f"{key}{unit}", f"{row['speed']:.4f}", f"{1e6 * row['thickness']:.0f}")
-        for part, unit in (("grid", " cells"), ("step", " s, dt, on 80 cells"))
+        (f"{key}{unit}", f"{row['speed']:.4f}")
+        for part, unit in (("grid", " cells"), ("step", " s, 80 cells"))
         for key, row in read("flames.json", part).items()
     ]
     beside = {"CVODE": "CVODE, 1e-6 s, 80 cells", "FreeFlame": "Cantera's FreeFlame, extrapolated"}
     checks = read("flames.json", "checks")
-    rows += [(beside[key], f"{checks[key]['speed']:.4f}", "-") for key in beside if key in checks]
-    return table(["solver, phi 1, 300 K, 1 atm", "speed [m/s]", "thickness [um]"], rows)
+    rows += [(beside[key], f"{checks[key]['speed']:.4f}") for key in beside if key in checks]
+    return table(["solver, phi 1, 300 K, 1 atm", "speed [m/s]"], rows)
 
 
 TABLES = {

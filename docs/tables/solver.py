@@ -2,7 +2,7 @@
 
 from combred.native.solver.generator import TOLERANCE
 
-from .markdown import digits, percent, seconds, short, table, us
+from .markdown import digits, percent, seconds, short, table
 from .results import mechanisms, read, source
 
 SOURCE = "solver.json", "solver"
@@ -42,11 +42,14 @@ def large_text() -> str:
     )
 
 
-# Solver, tolerance and time step of each column.
-SHOWN = (
-    ("combred.solver", 1e-3, 1e-6), ("combred.solver", 1e-3, 1e-5), ("CVODE", 1e-6, 1e-6),
-    ("CVODE, exact Jacobian", 1e-6, 1e-6), ("seulex", 1e-4, 1e-6),
-)  # fmt: skip
+# The columns, each with its solver, tolerance and time step.
+SHOWN = {
+    "combred, 1e-6 s": ("combred.solver", 1e-3, 1e-6),
+    "combred, 1e-5 s": ("combred.solver", 1e-3, 1e-5),
+    "CVODE": ("CVODE", 1e-6, 1e-6),
+    "CVODE, exact Jacobian": ("CVODE, exact Jacobian", 1e-6, 1e-6),
+    "seulex": ("seulex", 1e-4, 1e-6),
+}
 
 
 def solver_precision_table() -> str:
@@ -54,12 +57,15 @@ def solver_precision_table() -> str:
     rows = []
     for name, of in mechanisms().items():
         cells = {
-            (row["solver"], row["tolerance"], row["dt"]): f"{us(row['us'], 3)}, {row['rms']:.0e}"
+            (
+                row["solver"],
+                row["tolerance"],
+                row["dt"],
+            ): f"{digits(row['us'], 3)}, {row['rms']:.0e}"
             for row in of["work_precision"]
         }
-        rows.append((name, *(cells.get(one, "-").replace("e-0", "e-") for one in SHOWN)))
-    heads = [f"{name}, {short(tolerance)}, {seconds(dt)}" for name, tolerance, dt in SHOWN]
-    return table(["mechanism", *heads], rows) + source(*SOURCE)
+        rows.append((name, *(cells.get(one, "-").replace("e-0", "e-") for one in SHOWN.values())))
+    return table(["mechanism", *SHOWN], rows) + source(*SOURCE)
 
 
 TABLES = {

@@ -9,7 +9,7 @@ from benchmarks import kept
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 MISSING = "(Not measured with this version.)\n"
-STALE = "The code has changed since these numbers were measured"
+STALE = "Measured with earlier code"
 ATM = 101325.0
 
 

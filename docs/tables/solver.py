@@ -57,14 +57,11 @@ def solver_precision_table() -> str:
     rows = []
     for name, of in mechanisms().items():
         cells = {
-            (
-                row["solver"],
-                row["tolerance"],
-                row["dt"],
-            ): f"{digits(row['us'], 3)}, {row['rms']:.0e}"
+            (row["solver"], row["tolerance"], row["dt"]): (row["us"], row["rms"])
             for row in of["work_precision"]
         }
-        rows.append((name, *(cells.get(one, "-").replace("e-0", "e-") for one in SHOWN.values())))
+        found = (cells.get(column) for column in SHOWN.values())
+        rows.append((name, *(one and f"{digits(one[0], 3)}, {short(one[1])}" for one in found)))
     return table(["mechanism", *SHOWN], rows) + source(*SOURCE)
 
 

@@ -4,53 +4,34 @@ from .markdown import both, code, number, percent, plain, seconds, table
 from .results import by_model, not_ignited, read, source
 
 
-def _kinds(title: str, models: dict[str, dict], cell) -> str:
-    """A table with a row for each kind of states, and a column for each model: `cell` of its
-    results by dt."""
-    kinds = next(iter(models.values()))
-    rows = [(plain(kind), *(cell(of[kind]) for of in models.values())) for kind in kinds]
-    return table([title, *map(code, models)], rows)
-
-
 def flow_states_table() -> str:
     """Shares of the states of each kind that the solver advances at the two longest time steps, of
     flow_states.json."""
+    models = by_model("flow_states.json")
 
     def solved(rows: dict[str, dict]) -> str:
         return percent(rows["1e-06"]["solved"], rows["1e-05"]["solved"], digits=1)
 
-    title = "solved at 1e-6 / 1e-5 s"
-    return _kinds(title, by_model("flow_states.json"), solved)
+    kinds = next(iter(models.values()))
+    rows = [(plain(kind), *(solved(of[kind]) for of in models.values())) for kind in kinds]
+    return table(["solved at 1e-6 / 1e-5 s", *map(code, models)], rows)
 
 
 def flow_errors_table() -> str:
     """The worst of all kinds of states of each model, of flow_states.json: undetected errors,
-    largest error of T, and states accepted by the measure of DFODE-kit."""
-    rows = []
+    largest error of T, states accepted by the measure of DFODE-kit; and, of the kinds around the
+    range of `drm19-full`, undetected errors."""
+    rows, around = [], by_model("flow_states.json", "around")
     for model, kinds in by_model("flow_states.json").items():
         for dt in ("1e-06", "1e-05"):
             of = [kind[dt] for kind in kinds.values()]
             bad, T = (max(one[key] for one in of) for key in ("bad", "largest_T_error"))
             accepted = percent(min(one["accepted_states"] for one in of), digits=1)
-            cells = percent(bad, digits=1), f"{number(T, 1)} K", accepted
+            unusual = percent(max(kind[dt]["bad"] for kind in around[model].values()), digits=1)
+            cells = percent(bad, digits=1), f"{number(T, 1)} K", accepted, unusual
             rows.append((f"{code(model)}, {seconds(dt)}", *cells))
-    heads = ["model, dt", "undetected", "error of T", "accepted states"]
+    heads = ["model, dt", "undetected", "error of T", "accepted states", "undetected, unusual"]
     return table(heads, rows) + source("flow_states.json", "flow_states judge --states FILE")
-
-
-def around_table() -> str:
-    """Shares of the states around the range of `drm19-full` that the solver advances, and of
-    undetected errors, of flow_states.json: of the worst kind of each group and the worst dt."""
-    groups: dict[str, dict] = {}
-    for model, kinds in by_model("flow_states.json", "around").items():
-        for kind, rows in kinds.items():
-            found = groups.setdefault(model, {}).setdefault(kind.partition(":")[0], [])
-            found += rows.values()
-
-    def worst(rows: list[dict]) -> str:
-        return percent(*(max(row[key] for row in rows) for key in ("solved", "bad")), digits=1)
-
-    return _kinds("solved / undetected, worst", groups, worst)
 
 
 def ignitions_table() -> str:
@@ -93,7 +74,6 @@ def counterflow_table() -> str:
 TABLES = {
     "ignitions": ignitions_table,
     "flow-states": flow_states_table,
-    "flow-around": around_table,
     "flow-errors": flow_errors_table,
     "counterflow": counterflow_table,
 }

@@ -47,7 +47,7 @@ def _name(row: dict) -> str:
 def _delays(found: dict) -> str | None:
     """Median and worst delay error of a cut network, or how many cases do not ignite."""
     if found["not_ignited"]:
-        return f"{found['not_ignited']} of {found['cases']} do not ignite"
+        return f"{found['not_ignited']} fail"
     return both(found, "delay_median", "delay_worst", digits=1)
 
 

@@ -20,14 +20,14 @@ def sections() -> dict[str, dict[str, dataclasses.Field]]:
 
 
 def settings_table() -> str:
-    """Every key with its default, unit and help, a table for each section."""
+    """Every key with its default in its unit and its help, a table for each section."""
     defaults, text = resolve([]), ""
     for section, items in sections().items():
         rows = []
         for key, item in items.items():
-            value, told = written(value_of(defaults, key)), item.metadata
-            rows.append((code(key), code(value), plain(told["unit"]), plain(told["help"])))
-        whole = table(["key", "default", "unit", "meaning"], rows, left=4)
+            value, told = code(written(value_of(defaults, key))), item.metadata
+            rows.append((code(key), f"{value} {plain(told['unit'])}".strip(), plain(told["help"])))
+        whole = table(["key", "default", "meaning"], rows, left=3)
         text += f"## {section.capitalize()}\n\n{whole}"
     return text
 

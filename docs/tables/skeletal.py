@@ -4,22 +4,25 @@ from .markdown import number, percent, plain, table
 from .results import read, source
 
 JUDGES = "ignition delay", "extinction", "flame"
+LIMITS = "0.01", "0.05", "0.1"  # of the search cases
 FOUND = "delay / extinction / flame", "minutes"
 
 
 def skeletal_table() -> str:
-    """Sizes, held-out errors and times of skeletal.json."""
+    """Sizes, species within limits of the error on the path, held-out errors and times of
+    skeletal.json."""
     rows = [
         (
             plain(name),
-            f"{row['species']} of {row['of'][0]}",
-            f"{row['reactions']} of {row['of'][1]}",
+            f"{row['species']} of {row['of'][0]}, {row['reactions']} of {row['of'][1]}",
+            " / ".join(str(row["path"][limit]) for limit in LIMITS),
             *_found(row),
         )
         for name, row in read("skeletal.json").items()
         if "held_out" in row
     ]
-    heads = ["reduction", "species", "reactions", *FOUND]
+    limits = " / ".join(f"{100 * float(limit):g}" for limit in LIMITS)
+    heads = ["reduction", "species, reactions", f"species at {limits} %", *FOUND]
     return table(heads, rows) + source("skeletal.json", "skeletal")
 
 
@@ -27,15 +30,6 @@ def _found(row: dict) -> tuple[str, str]:
     """The held-out errors of a skeleton, and the time of its search."""
     errors = percent(*(row["held_out"].get(judge) for judge in JUDGES))
     return errors, number(row["seconds"] / 60, 1)
-
-
-def skeletal_path_table() -> str:
-    """Species within limits of the error on the paths of skeletal.json."""
-    paths = {name: row["path"] for name, row in read("skeletal.json").items() if "path" in row}
-    limits = list(next(iter(paths.values())))
-    rows = [(plain(name), *(path[limit] for limit in limits)) for name, path in paths.items()]
-    heads = ["path", *(percent(float(limit), digits=0) for limit in limits)]
-    return table(heads, rows) + source("skeletal.json", "skeletal")
 
 
 def peers_table() -> str:
@@ -80,7 +74,6 @@ def skeletal_flow_table() -> str:
 
 TABLES = {
     "skeletal": skeletal_table,
-    "skeletal-path": skeletal_path_table,
     "skeletal-peers": peers_table,
     "skeletal-flow": skeletal_flow_table,
 }

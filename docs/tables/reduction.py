@@ -19,15 +19,14 @@ def reduction_table() -> str:
     cells = [
         (
             _name(row),
-            row["data"],
             None if _scratch(row) else f"{row['error']:.2f}",
             None if _scratch(row) else _delays(row["before"]),
             _delays(row["after"]),
         )
         for row in rows
     ]
-    heads = ["method", "calibration on", "output error", "delay error", "delay error, retrained"]
-    return table(heads, cells, left=2)
+    heads = ["method", "output error", "delay error", "delay error, retrained"]
+    return table(heads, cells)
 
 
 def _scratch(row: dict) -> bool:
@@ -41,7 +40,8 @@ def _name(row: dict) -> str:
         return CHOSEN[method] + mixing * (method == "random")
     if method == "condensation" and not mixing:
         mixing = ", norm ratios"
-    return method.replace("_", " ") + mixing
+    gaussian = ", Gaussian inputs" * (row["data"] == "Gaussian")
+    return method.replace("_", " ") + mixing + gaussian
 
 
 def _delays(found: dict) -> str | None:

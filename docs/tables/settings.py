@@ -1,35 +1,19 @@
 """Tables of the settings and the profiles (settings.md)."""
 
-import dataclasses
-
 from combred.config.command import keys, resolve, value_of
 from combred.config.profiles import PROFILES
 from combred.config.values import written
 
 from .markdown import code, plain, table
 
-GENERAL = "run"  # the heading of settings that belong to no section
-
-
-def sections() -> dict[str, dict[str, dataclasses.Field]]:
-    """The keys and their fields, by section."""
-    found: dict[str, dict[str, dataclasses.Field]] = {}
-    for key, item in keys().items():
-        found.setdefault(key.rpartition(".")[0] or GENERAL, {})[key] = item
-    return found
-
 
 def settings_table() -> str:
-    """Every key with its default in its unit and its help, a table for each section."""
-    defaults, text = resolve([]), ""
-    for section, items in sections().items():
-        rows = []
-        for key, item in items.items():
-            value, told = code(written(value_of(defaults, key))), item.metadata
-            rows.append((code(key), f"{value} {plain(told['unit'])}".strip(), plain(told["help"])))
-        whole = table(["key", "default", "meaning"], rows, left=3)
-        text += f"## {section.capitalize()}\n\n{whole}"
-    return text
+    """Every key with its default in its unit and its help."""
+    defaults, rows = resolve([]), []
+    for key, item in keys().items():
+        value, told = code(written(value_of(defaults, key))), item.metadata
+        rows.append((code(key), f"{value} {plain(told['unit'])}".strip(), plain(told["help"])))
+    return table(["key", "default", "meaning"], rows, left=3)
 
 
 def profiles_table() -> str:

@@ -8,11 +8,12 @@ from .markdown import code, plain, table
 
 
 def settings_table() -> str:
-    """Every key with its default in its unit and its help."""
+    """Every key with its default in its unit, and its help without the range at its end."""
     defaults, rows = resolve([]), []
     for key, item in keys().items():
         value, told = code(written(value_of(defaults, key))), item.metadata
-        rows.append((code(key), f"{value} {plain(told['unit'])}".strip(), plain(told["help"])))
+        meaning = told["help"].rpartition("; ")[0] if told["within"] else told["help"]
+        rows.append((code(key), f"{value} {plain(told['unit'])}".strip(), plain(meaning)))
     return table(["key", "default", "meaning"], rows, left=3)
 
 

@@ -22,15 +22,22 @@ def flow_errors_table() -> str:
     largest error of T, states accepted by the measure of DFODE-kit; and, of the kinds around the
     range of `drm19-full`, undetected errors."""
     rows, around = [], by_model("flow_states.json", "around")
+
+    def each(kinds: dict, key: str, worst=max) -> list[float]:
+        return [worst(kind[dt][key] for kind in kinds.values()) for dt in ("1e-06", "1e-05")]
+
     for model, kinds in by_model("flow_states.json").items():
-        for dt in ("1e-06", "1e-05"):
-            of = [kind[dt] for kind in kinds.values()]
-            bad, T = (max(one[key] for one in of) for key in ("bad", "largest_T_error"))
-            accepted = percent(min(one["accepted_states"] for one in of), digits=1)
-            unusual = percent(max(kind[dt]["bad"] for kind in around[model].values()), digits=1)
-            cells = percent(bad, digits=1), f"{number(T, 1)} K", accepted, unusual
-            rows.append((f"{code(model)}, {seconds(dt)}", *cells))
-    heads = ["model, dt", "undetected", "error of T", "accepted states", "undetected, unusual"]
+        bad, unusual = (percent(*each(of, "bad"), digits=1) for of in (kinds, around[model]))
+        T = " / ".join(number(one, 1) for one in each(kinds, "largest_T_error"))
+        accepted = percent(*each(kinds, "accepted_states", min), digits=1)
+        rows.append((code(model), bad, f"{T} K", accepted, unusual))
+    heads = [
+        "at 1e-6 / 1e-5 s",
+        "undetected",
+        "error of T",
+        "accepted states",
+        "undetected, unusual",
+    ]
     return table(heads, rows) + source("flow_states.json", "flow_states judge --states FILE")
 
 

@@ -31,13 +31,7 @@ def flow_errors_table() -> str:
         T = " / ".join(number(one, 1) for one in each(kinds, "largest_T_error"))
         accepted = percent(*each(kinds, "accepted_states", min), digits=1)
         rows.append((code(model), bad, f"{T} K", accepted, unusual))
-    heads = [
-        "at 1e-6 / 1e-5 s",
-        "undetected",
-        "error of T",
-        "accepted states",
-        "undetected, unusual",
-    ]
+    heads = ["at 1e-6 / 1e-5 s", "undetected", "error of T", "accepted", "undetected, unusual"]
     return table(heads, rows) + source("flow_states.json", "flow_states judge --states FILE")
 
 

@@ -109,22 +109,20 @@ def long_steps_table() -> str:
 def foundation_table() -> str:
     """The Foundation's counterflow flame beside its seulex, of foundation.json."""
 
-    def cells(row: dict | None) -> tuple[str, str | None]:
+    def cell(row: dict | None) -> str:
         if row is None:
-            return "ends in an error", None
-        return us(row["us"]), f"{digits(row['T'], 2)} K" if "T" in row else None
+            return "ends in an error"
+        return us(row["us"]) + (f", {digits(row['T'], 2)} K" if "T" in row else "")
 
-    rows: list[tuple] = []
-    for name, of in read("foundation.json", "mechanisms").items():
-        for dt, ways in of["steps"].items():
-            title = f"{code(name)}, {seconds(dt)}"
-            rows += [
-                (f"{title}: {way}", *cells(row))
-                for way, row in reversed(ways.items())
-                if way != "flow"
-            ]
-    heads = ["mechanism, time step: chemistry", "time a cell and step", "T, largest difference"]
-    return table(heads, rows) + source("foundation.json", "foundation")
+    flames = {
+        f"{code(name)}, {seconds(dt)}": {way: ways[way] for way in reversed(ways) if way != "flow"}
+        for name, of in read("foundation.json", "mechanisms").items()
+        for dt, ways in of["steps"].items()
+    }
+    chemistries = list(next(iter(flames.values())))
+    rows = [(title, *(cell(of.get(way)) for way in chemistries)) for title, of in flames.items()]
+    told = source("foundation.json", "foundation")
+    return table(["mechanism, time step", *chemistries], rows) + told
 
 
 def flow_times_table() -> str:

@@ -2,7 +2,7 @@
 
 import combred
 
-from .markdown import both, code, number, seconds, short, table, us
+from .markdown import both, code, digits, number, seconds, short, table, us
 from .results import by_model, in_order, read, source
 
 OURS = combred.Surrogate.TOLERANCE
@@ -25,14 +25,14 @@ def solvers_table() -> str:
     shown, rows = SHOWN | {model: (OURS,) for model in in_order(lines["1e-06"])}, []
     for name, given in shown.items():
         for tolerance in given:
-            cells = [name if name in SHOWN else code(name), short(tolerance)]
-            for found in (at(name, tolerance, dt) for dt in lines):
-                error = f"{found['rms']:.0e}".replace("e-0", "e-")
-                cells += [us(1e6 * found["seconds"]), error]
-            rows.append(cells)
-    heads = [head for dt in lines for head in (f"dt = {seconds(dt)}", f"error, {seconds(dt)}")]
+            found = [at(name, tolerance, dt) for dt in lines]
+            times = " / ".join(str(digits(1e6 * one["seconds"], 2)) for one in found)
+            errors = " / ".join(f"{one['rms']:.0e}".replace("e-0", "e-") for one in found)
+            solver = name if name in SHOWN else code(name)
+            rows.append((f"{solver}, {short(tolerance)}", f"{times} us", errors))
+    steps = " / ".join(seconds(dt).removesuffix(" s") for dt in lines)
     told = source("work_precision.json", "work_precision --states FILE")
-    return table(["solver", "tolerance", *heads], rows) + told
+    return table(["solver, tolerance", f"time, dt = {steps} s", "error"], rows) + told
 
 
 def orders_table() -> str:

@@ -14,13 +14,18 @@ def mechanisms_table() -> str:
     for name, of in mechanisms().items():
         delays = (row for row in of["check"]["delays"] if row["tolerance"] == TOLERANCE)
         rows.append((
-            f"{name}: {of['species']} species, {of['reactions']} reactions",
+            f"{name}: {of['species']}, {of['reactions']}",
             f"{of['compile_s']:.0f} s",
             f"{of['check']['seconds']:.0f} s",
             f"{of['step_us']['float']:.2f} / {of['step_us']['double']:.1f} us",
             percent(max(row["worst"] for row in delays), digits=3),
         ))  # fmt: skip
-    heads = ["mechanism", "compiled in", "whole check", "a step, floats / doubles"]
+    heads = [
+        "mechanism: species, reactions",
+        "compiled in",
+        "whole check",
+        "a step, floats / doubles",
+    ]
     return table([*heads, "delay, worst error"], rows) + source(*SOURCE)
 
 

@@ -20,12 +20,7 @@ def mechanisms_table() -> str:
             f"{of['step_us']['float']:.2f} / {of['step_us']['double']:.1f} us",
             percent(max(row["worst"] for row in delays), digits=3),
         ))  # fmt: skip
-    heads = [
-        "mechanism: species, reactions",
-        "compiled in",
-        "whole check",
-        "a step, floats / doubles",
-    ]
+    heads = ["mechanism: species, reactions", "compiled in", "check", "step, floats / doubles"]
     return table([*heads, "delay, worst error"], rows) + source(*SOURCE)
 
 

@@ -1,7 +1,7 @@
 """Chemistries of methane/air beside each other (README.md, index.md, accuracy.md)."""
 
 from .markdown import digits, percent, table, us
-from .results import machine, mechanisms, read, source
+from .results import read, source
 
 # Of README.md, each with what it is.
 SHOWN = {
@@ -59,33 +59,4 @@ def _times(row: dict) -> tuple[str, str]:
     return us(1e6 * row["seconds"]), us(1e6 * row["flow_step"])
 
 
-def workloads_table() -> str:
-    """The solver's time of a state of DRM19, in each file that has it, by the states."""
-    flow, own = "a state of a flow", read("flow_step.json", "rows")["DRM19, 0.001"]
-    checked = mechanisms()["drm19"]["work_precision"]
-    lines = read("work_precision.json", "lines")["1e-06"]["combred.solver"]
-    flame = read("turbulent_ignition.json", "ways")["solver"]
-    measured = {
-        "flow_step.json": (f"{flow}, `combred check`, 3840 in a batch", 1e6 * own["seconds"]),
-        "solver.json": (f"{flow}, `combred check`, 960 in a batch", _at(checked, "us")),
-        "work_precision.json": (f"{flow}, seven kinds of flows", 1e6 * _at(lines, "seconds")),
-        "turbulent_ignition.json": ("a cell of the turbulent ignition", flame["us"]),
-    }
-    rows = [
-        (workload, us(time), machine(file), f"[{file}](../benchmarks/results/{file})")
-        for file, (workload, time) in measured.items()
-    ]
-    return table(["workload", "DRM19, solver at 0.001", "machine", "measured in"], rows)
-
-
-def _at(rows: list[dict], key: str) -> float:
-    """The time of the solver at a tolerance of 0.001 over 1e-6 s."""
-    usual = {"tolerance": 1e-3, "dt": 1e-6, "solver": "combred.solver"}
-    return next(
-        row[key] for row in rows if all(row.get(of, value) == value for of, value in usual.items())
-    )
-
-
-TABLES = {
-    "flow-step-short": short_table, "flow-step": whole_table, "workloads": workloads_table,
-}  # fmt: skip
+TABLES = {"flow-step-short": short_table, "flow-step": whole_table}

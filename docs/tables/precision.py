@@ -69,8 +69,8 @@ def weights_table() -> str:
             rows.append((f"**{name.replace('e-0', 'e-')}**", None, *errors, time))
         heads = [title, "weights", "delay, network alone", "flame speed", "time a state"]
         text += table(heads, rows)
-    machines = dict.fromkeys(results[form]["machine"] for form in FORMS)
-    return text + source("weights.json", f"weights {' '.join(FORMS)}", " and ".join(machines))
+        text += source("weights.json", f"weights {form}", results[form]["machine"]) + "\n"
+    return text.removesuffix("\n")
 
 
 TABLES = {

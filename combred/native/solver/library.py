@@ -100,15 +100,17 @@ class Integrator(Stepper):
     ) -> Rows:
         """The times (n,) [s] at which states T (n,) [K], p [Pa], Y (n, n_species) pass the
         temperatures `until` (n,) [K] from below: ignition delays, in one call of the solver alone.
-        Infinite where a state does not within `longest` [s], one for all or (n,). Raises ValueError
-        as `attempt`, and with sources."""
+        Infinite where a state does not within `longest` [s], one for all or (n,); NaN where the
+        solver fails. Raises ValueError as `attempt`, and with sources."""
         if self.sources:
             raise ValueError("time_to knows no sources: advance in short steps, and look at T")
         states = states_of(T, p, Y)
         wanted, times = np.array(np.broadcast_to(until, len(states)), float), np.empty(len(states))
         chosen = self.tolerance if tolerance is None else tolerance
-        self.library.integrate_in_place(states, longest, chosen, 0, self.reactor, (wanted, times))
-        return times
+        error, _ = self.library.integrate_in_place(
+            states, longest, chosen, 0, self.reactor, (wanted, times)
+        )
+        return np.where(error <= 1.0, times, np.nan)
 
     def rates(self, T: Rows, p: Real, Y: Rows) -> tuple[Rows, Rows]:
         """Net production rate dY/dt and destruction rate [1/s] of each species, (n, n_species)

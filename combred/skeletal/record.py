@@ -107,8 +107,7 @@ def _require_result(folder: Path, record: dict) -> None:
     fault = "is not as it was written" if path.is_file() else "is not there any more"
     require(
         path.is_file() and digest_of_text(path.read_bytes()) == record["file_sha256"],
-        f"{path} {fault}: put it back, or move {RECORD} away, and the same command makes both "
-        "again",
+        f"{path} {fault}: put it back, or move {RECORD} away, and the same command reduces again",
     )
 
 

@@ -77,7 +77,7 @@ def test_it_goes_on_after_the_last_step_that_is_there(reduced, tmp_path, monkeyp
         assert record[key] == known[key], key
     monkeypatch.setattr(reducing, "detailed_results", stop)
     assert reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF) == record
-    with pytest.raises(ValueError, match="of another reduction, with other ranges: give"):
+    with pytest.raises(ValueError, match="of another reduction, with other .*ranges.fuel: give"):
         reduce_mechanism("h2o2.yaml", folder=tmp_path, fuel="H2:1, H:0.1", error=0.02)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from combred import command, load_mechanism
+from combred.files import records
 from combred.report.skeletal import write_reduction
 from combred.skeletal import reducing, references, result
 from combred.skeletal.judging import Panel
@@ -54,29 +55,35 @@ def test_the_result_is_within_the_limit_and_loads(reduced):
     assert f"{len(record['species'])} of 10 species" in text
 
 
-def test_it_goes_on_after_the_last_step_that_is_there(reduced, tmp_path, monkeypatch):
-    """Stopped after the first step, and done again by the same call; a finished one is read."""
+def test_it_goes_on_after_the_last_file_that_is_there(reduced, tmp_path, monkeypatch):
+    """Killed after the first step, after the mechanism and after the last record are written, and
+    done again by the same call; a finished one is read."""
     folder, known = reduced
     for part in folder.glob("references*"):
         shutil.copytree(part, tmp_path / part.name)
     monkeypatch.setattr(result, "times", lambda *_: [2e-6, 1e-6])
+    write, left = records.write_files, [0]
 
-    def first_of_path(*given):
-        yield next(path(*given))
-        stop(*given)
+    def killed(*given, **options):
+        write(*given, **options)
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
 
-    path = Search.path
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Search, "path", first_of_path)
-        reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
-    begun = json.loads((tmp_path / "reduce.json").read_text())
-    assert len(begun["path"]) == 1 and "file" not in begun
-    record = reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
-    assert record["path"][0] == begun["path"][0]  # with its seconds: it was not walked again
-    for key in ("species", "reactions", "judged", "held_out", "file"):
-        assert record[key] == known[key], key
+    seen = []
+    for left[0] in (1, 1, 2):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(records, "write_files", killed)
+            reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
+        seen.append(json.loads((tmp_path / "reduce.json").read_text()))
+        assert (tmp_path / known["file"]).exists() == (len(seen) > 1)
+    assert len(seen[0]["path"]) == 1 and "file" not in seen[1] and "file" in seen[2]
     monkeypatch.setattr(reducing, "detailed_results", stop)
-    assert reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF) == record
+    record = reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
+    assert record["path"][0] == seen[0]["path"][0]  # with its seconds: it was not walked again
+    for key in ("species", "reactions", "judged", "held_out", "file", "file_sha256"):
+        assert record[key] == known[key], key
+    assert [path.name for path in tmp_path.glob("*.yaml")] == [known["file"]]
     with pytest.raises(ValueError, match="of another reduction, with other .*ranges.fuel: give"):
         reduce_mechanism("h2o2.yaml", folder=tmp_path, fuel="H2:1, H:0.1", error=0.02)
 

@@ -71,6 +71,7 @@ def begun(file: Path, mechanism: Mechanism, ranges: Ranges, wanted: Wanted) -> d
         "mechanism": mechanism.name,
         "phase": mechanism.phase,
         "sha256": mechanism.sha256,
+        "text": digest_of_text(mechanism.text.encode()),  # has the transport data, too
         "ranges": strict(asdict(ranges)),
         "version": combred.__version__,
         "code": code_digest(),
@@ -112,7 +113,7 @@ def _require_result(folder: Path, record: dict) -> None:
 
 
 def digest_of_text(text: bytes) -> str:
-    """The SHA-256 of the file of a reduced mechanism."""
+    """The SHA-256 of the file of a mechanism."""
     return hashlib.sha256(text).hexdigest()
 
 

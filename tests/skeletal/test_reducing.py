@@ -86,6 +86,11 @@ def test_it_goes_on_after_the_last_file_that_is_there(reduced, tmp_path, monkeyp
     assert [path.name for path in tmp_path.glob("*.yaml")] == [known["file"]]
     with pytest.raises(ValueError, match="of another reduction, with other .*ranges.fuel: give"):
         reduce_mechanism("h2o2.yaml", folder=tmp_path, fuel="H2:1, H:0.1", error=0.02)
+    text = load_mechanism("h2o2.yaml").text
+    assert "diameter: 2.92" in text  # of the transport data of H2
+    (tmp_path / "h2o2.yaml").write_text(text.replace("diameter: 2.92", "diameter: 1.92"))
+    with pytest.raises(ValueError, match="of another reduction, with other text: give"):
+        reduce_mechanism(str(tmp_path / "h2o2.yaml"), folder=tmp_path, **OF)
 
 
 def test_no_reduction_replaces_another(reduced, tmp_path, monkeypatch):

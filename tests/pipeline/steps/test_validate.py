@@ -137,7 +137,9 @@ def test_a_network_of_the_state_alone_has_no_stirred_reactors(tmp_path, h2o2, ca
 
 
 def test_flames_of_other_transport_data_are_marched_again(h2o2, tmp_path):
-    other = mechanism_of_text(h2o2.text.replace("2.92", "3.92"), h2o2.name, h2o2.phase)
+    other = mechanism_of_text(
+        h2o2.text.replace("diameter: 2.92", "diameter: 3.92"), h2o2.name, h2o2.phase
+    )
     settings = resolve(ASKED[:-1])
     runs = (Run(settings, of, tmp_path) for of in (h2o2, h2o2, other))
     one, same, changed = (artefacts.flames(run).inputs for run in runs)

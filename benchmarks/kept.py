@@ -49,6 +49,7 @@ MODEL, LIBRARY = "combred.surrogates.model", "combred.surrogates.library"
 STEP, OF_STEP = f"{MODEL}.forms", (MODEL, CHEMISTRY)
 WRITER, OF_WRITER = f"{LIBRARY}.generator", (LIBRARY, *OF_SOLVER)
 NETWORK_SOURCE = ROOT / "combred/surrogates/library/source"
+BY_LIBTORCH = "torchscript"  # of these sources, for flow codes: no result is measured by them
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)  # or a literal
 
 
@@ -128,7 +129,8 @@ def _solver(name: str) -> list[str]:
 @cache
 def _networks() -> list[str]:
     modules = [*_modules([STEP], OF_STEP), *_modules([WRITER], OF_WRITER)]
-    return [*modules, *_sources(*sorted(NETWORK_SOURCE.iterdir()))]
+    measured = (path for path in NETWORK_SOURCE.iterdir() if path.name != BY_LIBTORCH)
+    return [*modules, *_sources(*sorted(measured))]
 
 
 @cache

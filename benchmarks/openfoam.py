@@ -12,7 +12,7 @@ with each WAY: "solver" or the name of a shipped model, or either with a toleran
 - reactingFoam, a laminar premixed flame on N cells, initially at rest, open on the burnt side: its
   speed from the consumption of methane, and the time of the chemistry. One core.
 
-Flows, field by field: benchmarks/turbulent_ignition.py, taylor_green.py, foam_tutorials.py.
+Flows, field by field: benchmarks/turbulent_ignition.py, foam_tutorials.py.
 
 Prints a table, then one JSON line.
 """

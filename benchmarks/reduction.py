@@ -4,7 +4,7 @@
     python -m benchmarks.reduction profile=condensed [key=value ...]
 
 Takes the settings of a pipeline run (those of `combred.pipeline`) and its stage 0. Every method and
-compensation keeps 60, 40, 25 and 10 % of every hidden layer. For each the table gives the relative
+compensation keeps 40 and 10 % of every hidden layer. For each the table gives the relative
 error of the output on held-out states and the error of the ignition delay against CVODE, both
 before and after the same short retraining, and the time of the method on one thread. For
 comparison: widths chosen by allocation with the same number of parameters, and the same widths
@@ -52,7 +52,7 @@ from combred.surrogates.training.batches import TrainingData
 from combred.surrogates.training.devices import open_device
 from combred.surrogates.training.validation_loss import ValidationLoss
 
-RATIOS = (0.6, 0.4, 0.25, 0.1)
+RATIOS = (0.4, 0.1)
 RETRAINING = TrainingSettings(steps=1000, lr=1.5e-3, batch=1024, batch_final=1024)
 CASES = ValidationSettings(T0=[1500.0, 1600.0, 1700.0, 1800.0], p=[101325.0], burnt_time=5e-4)
 CALIBRATION, TEST = 4096, 8192

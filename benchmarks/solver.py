@@ -264,7 +264,8 @@ def batches_and_levels() -> dict:
         seconds = sum(of_c(solver.library, part, 1e-6, 0.01) for part in parts)
         found["batch"][size] = 1e6 * seconds / sum(map(len, parts))
     portable = native.build_portable(generate(mechanism))
-    for level in ("v2", "v3", "v4"):
+    best = Library(portable).level.removeprefix("x86-64-")  # of this processor
+    for level in filter(best.__ge__, ("v2", "v3", "v4")):
         found["level"][level] = 1e6 * of_c(Library(portable, level), rows, 1e-6, 0.01) / 4096
     print(f"batches and levels: {found}", flush=True)
     return found

@@ -1,27 +1,25 @@
 """How large must a network be? Errors of ignition delays and flame speeds against weights, by
 reduction method.
 
-    python -m benchmarks.weights [quasi_steady] [state]
+    python -m benchmarks.weights
 
-Runs of the pipeline, one for each form of a surrogate and each method, in runs/weights-FORM-METHOD:
-the shipped drm19-336k, which corrects quasi-steady steps, or the paper's network, which sees the
-state alone and is trained on a million rows, is cut stage after stage, and retrained. A run that is
-there is not done again. Of every stage: mean and worst error of the delay against CVODE in the
-ignitions of the run's validation, of the network alone and with the solver behind it, which takes
-the steps whose error estimate is too large; the same of the speeds of three flames, against the
-solver in doubles; and the time of a state of the network alone. Networks are compiled; those that
-are too large are alone, in TorchScript, and have no flames. Times are taken in turns, on one core,
-with those of the solver at three tolerances, of the quasi-steady step without a network and of
-CVODE (rtol 1e-6) on the same states; the delays of solvers are from a cold start in each step.
+Runs of the pipeline, one for each method, in runs/weights-METHOD: the shipped drm19-336k, which
+corrects quasi-steady steps, is cut stage after stage, and retrained. A run that is there is not
+done again. Of every stage: mean and worst error of the delay against CVODE in the ignitions of the
+run's validation, of the network alone and with the solver behind it, which takes the steps whose
+error estimate is too large; the same of the speeds of three flames, against the solver in doubles;
+and the time of a state of the network alone. Networks are compiled. Times are taken in turns, on
+one core, with those of the solver at three tolerances, of the quasi-steady step without a network
+and of CVODE (rtol 1e-6) on the same states; the delays of solvers are from a cold start in each
+step.
 
 Writes benchmarks/results/weights.json and docs/error-weights.png; prints a table, then one JSON
-line. Takes some hours on two cores.
+line.
 """
 
 import copy
 import json
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,14 +32,13 @@ from benchmarks.kept import NETWORKS, stamp
 from combred.chemistry.reactor import CVODE
 from combred.chemistry.stepper import Advance
 from combred.config.command import resolve
-from combred.config.reduction import REDUCTIONS
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.ignition.rollout import Rollout
 from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import Flame
 from combred.experiments.premixed.grid import FlameCase
 from combred.experiments.storage import read_runs
-from combred.files.records import read_json, strict, write_json
+from combred.files.records import strict, write_json
 from combred.native import fastest
 from combred.native.solver import Solver
 from combred.pipeline.assembly import load_data, load_surrogates
@@ -50,40 +47,23 @@ from combred.pipeline.run import Run
 from combred.processes.machine import machine
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
-from combred.surrogates.library.generator import is_compiled
 from combred.surrogates.model.network import Network
 from combred.surrogates.model.surrogate import Surrogate
 from combred.surrogates.timing import time_per_state
 
 RESULTS = Path(__file__).parent / "results" / "weights.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "error-weights.png"
-METHODS = {
-    "quasi_steady": REDUCTIONS,
-    "state": tuple(m for m in REDUCTIONS if m not in ("neuron_merging", "channel_similarity")),
-}
-FORMS = {
-    "quasi_steady": ["reduction.parameters=[0.43,0.115,0.033,0.014]", "stage=4"],
-    "state": [
-        "profile=paper", "start=scratch", "sampling.states=1000000", "sampling.ignitions=3000",
-        "reduction.parameters=[0.022,0.0043,0.0008]", "stage=3", "retraining.steps=16000",
-        "retraining.lr=6e-3",
-    ],
-}  # fmt: skip
-# The states of a form are made once, and its network of stage 0 is trained once.
-SHARED = (
-    "states.h5", "sensitive.h5", "sample.json", "stage0.safetensors", "stage0.jsonl", "train.json",
-)  # fmt: skip
+METHODS = "condensation", "brain_surgeon"
+SETTINGS = "reduction.parameters=[0.43,0.115,0.033,0.014]", "stage=4"
+SHARED = "states.h5", "sensitive.h5", "sample.json"  # the states are made once
 BATCH, REPEATS, SOLVER, CFD = 4096, 7, (0.1, 0.01, 0.001), 1e-6
 FLAMES = [FlameCase(300.0, ct.one_atm, phi) for phi in (0.8, 1.0, 1.2)]
 
 
-def run_of(form: str, method: str) -> Run:
-    """The finished run of a form and a method."""
-    arguments = [*FORMS[form], f"reduction.method={method}", f"run=weights-{form}-{method}"]
-    run, first = (
-        prepare(resolve(arguments)),
-        Path("runs") / f"weights-{form}-{METHODS[form][0]}",
-    )
+def run_of(method: str) -> Run:
+    """The finished run of a method."""
+    run = prepare(resolve([*SETTINGS, f"reduction.method={method}", f"run=weights-{method}"]))
+    first = Path("runs") / f"weights-{METHODS[0]}"
     for name in SHARED:
         if (first / name).exists() and not run.path(name).exists():
             shutil.copy(first / name, run.path(name))
@@ -134,8 +114,7 @@ def measure(runs: dict[str, Run]) -> dict:
     others[f"CVODE, {CFD:g}"] = CVODE(first.mechanism, CFD, 1e-6 * CFD)
     surrogates = {method: load_surrogates(run) for method, run in runs.items()}
     whole = next(iter(surrogates.values()))[0]  # of all methods
-    if first.settings.network.kinetics:
-        others["quasi-steady step"] = fastest(without_correction(whole), alone=True)
+    others["quasi-steady step"] = fastest(without_correction(whole), alone=True)
     timed = {name: (one, 128 if "CVODE" in name else BATCH) for name, one in others.items()}
     timed["whole"] = fastest(whole, alone=True), BATCH
     for method, stages in surrogates.items():
@@ -146,11 +125,11 @@ def measure(runs: dict[str, Run]) -> dict:
     found: dict = {"methods": {}, "others": {}}
 
     def row_of(name: str, surrogate: Surrogate) -> dict:
-        row = {"weights": surrogate.network.n_weights, "seconds": times[name]["median"],
-               "alone": delays(first, timed[name][0])}  # fmt: skip
-        if is_compiled(surrogate):
-            row["behind"] = delays(first, fastest(surrogate))
-            row["flames"] = speeds(first, timed[name][0], flames)
+        row = {
+            "weights": surrogate.network.n_weights, "seconds": times[name]["median"],
+            "alone": delays(first, timed[name][0]), "behind": delays(first, fastest(surrogate)),
+            "flames": speeds(first, timed[name][0], flames),
+        }  # fmt: skip
         print(name, json.dumps(strict(row)), flush=True)
         return row
 
@@ -167,65 +146,61 @@ def measure(runs: dict[str, Run]) -> dict:
 
 
 def draw(results: dict, path: Path) -> None:
-    """The figure: mean errors of delays and of flame speeds over weights, a column for each form;
-    the time of a state above. Stars: solvers, at the weights of a network that takes as long."""
+    """The figure: mean errors of delays and of flame speeds over weights; the time of a state
+    above. Stars: solvers, at the weights of a network that takes as long."""
     from matplotlib.figure import Figure
 
-    forms = [form for form in FORMS if form in results]
-    figure = Figure(figsize=(5.2 * len(forms), 7.4), layout="constrained")
-    panels = figure.subplots(2, len(forms), sharey="row", sharex="col", squeeze=False)
-    for (above, below), form in zip(panels.T, forms, strict=True):
-        curves, pairs = results[form]["methods"], []
-        for name, rows in curves.items():
-            pairs += [(row["weights"], row["seconds"]) for row in rows]
-            look = {"color": f"C{REDUCTIONS.index(name)}", "label": name.replace("_", " ")}
-            _curve(above, rows, "alone", "o-", **look)
-            _curve(above, rows, "behind", "s:", color=look["color"])
-            _curve(below, rows, "flames", "o-", **look)
-        _mark(above, below, results[form]["others"], pairs)
-        below.set_xlabel("weights")
-        above.set_title(form.replace("_", " "), loc="left")
-        for axes in (above, below):
-            axes.grid(alpha=0.3)
-        above.legend(fontsize=8)
-    panels[0, 0].set_ylabel("error of the ignition delay, mean [%]")
-    panels[1, 0].set_ylabel("error of the flame speed, mean [%]")
-    for axes in panels[:, 0]:
+    figure = Figure(figsize=(9.6, 4.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    pairs = []
+    for i, (name, rows) in enumerate(results["methods"].items()):
+        pairs += [(row["weights"], row["seconds"]) for row in rows]
+        look = {"color": f"C{i}", "label": name.replace("_", " ")}
+        _curve(left, rows, "alone", "o-", **look)
+        _curve(left, rows, "behind", "s:", color=look["color"])
+        _curve(right, rows, "flames", "o-", **look)
+    _mark(left, right, results["others"], pairs)
+    left.set_ylabel("error of the ignition delay, mean [%]")
+    right.set_ylabel("error of the flame speed, mean [%]")
+    for axes in (left, right):
+        axes.set_xlabel("weights")
         axes.set_ylim(bottom=axes.get_ylim()[0] / 2)  # room for the lowest labels
+        axes.grid(alpha=0.3)
+    left.legend(fontsize=8)
     figure.savefig(path, dpi=110)
 
 
 def _curve(axes, rows: list[dict], key: str, style: str, **look) -> None:
-    """One curve of a method, of the rows that have it."""
-    known = [row for row in rows if key in row]
-    weights, mean = [row["weights"] for row in known], [_percent(row[key]["mean"]) for row in known]
+    """One curve of a method."""
+    weights, mean = [row["weights"] for row in rows], [_percent(row[key]["mean"]) for row in rows]
     axes.loglog(weights, mean, style, ms=4 if style[0] == "o" else 3, **look)
 
 
-def _mark(above, below, others: dict, pairs: list[tuple[int, float]]) -> None:
-    """The solvers in the panels of a form, and the times; pairs: weights and seconds."""
+def _mark(left, right, others: dict, pairs: list[tuple[int, float]]) -> None:
+    """The solvers in both panels, and the times; pairs: weights and seconds."""
     x, t = np.log(np.array(sorted(pairs)).T)
     order = np.argsort(t)
     for i, (name, one) in enumerate(others.items()):
         own = np.log(one["seconds"])
         shown = float(np.exp(np.interp(own, t[order], x[order])))
         beyond = "" if t.min() < own < t.max() else f": {_us(one['seconds'])}"
-        ours, right = "solver," in name, np.log(shown) > x.mean()
-        for axes, errors in ((above, one), (below, one.get("flames"))):
+        ours, beside = "solver," in name, np.log(shown) > x.mean()
+        for axes, errors in ((left, one), (right, one.get("flames"))):
             if errors is None:
                 continue
             axes.loglog(shown, _percent(errors["mean"]), "r*" if ours else "k*", ms=10)
             axes.annotate(
                 f"{name.replace('1e-06', '1e-6')}{beyond}", (shown, _percent(errors["mean"])),
-                xytext=(-7 if right else 7, 5 - 9 * i * ours), textcoords="offset points",
-                ha="right" if right else "left", fontsize=8,
+                xytext=(-7 if beside else 7, 5 - 9 * i * ours), textcoords="offset points",
+                ha="right" if beside else "left", fontsize=8,
             )  # fmt: skip
             if name == f"solver, {SOLVER[-1]:g}":
                 axes.axvline(shown, color="r", lw=0.8, ls="--")
-    top = above.secondary_xaxis("top")
     ticks = np.exp(np.linspace(x[0], x[-1], 5))
-    top.set_xticks(ticks, [_us(time) for time in np.exp(np.interp(np.log(ticks), x, t))])
-    top.tick_params(labelsize=8)
+    for axes in (left, right):
+        top = axes.secondary_xaxis("top")
+        top.set_xticks(ticks, [_us(time) for time in np.exp(np.interp(np.log(ticks), x, t))])
+        top.tick_params(labelsize=8)
 
 
 def _us(seconds: float) -> str:
@@ -237,16 +212,12 @@ def _percent(share: float | None) -> float:
 
 
 def main() -> None:
-    asked = words(__doc__) or list(FORMS)
-    if not set(asked) <= set(FORMS):
-        sys.exit(f"{' '.join(asked)}: give some of {', '.join(FORMS)}")
+    words(__doc__)
     ct.suppress_thermo_warnings()
-    results = read_json(RESULTS)
-    for form in asked:
-        made = stamp(__file__, MECHANISM, NETWORKS)
-        found = measure({method: run_of(form, method) for method in METHODS[form]})
-        results[form] = found | {"machine": machine(), "cores": 1} | made
-        write_json(RESULTS, strict(results))
+    made = stamp(__file__, MECHANISM, NETWORKS)
+    found = measure({method: run_of(method) for method in METHODS})
+    results = {"machine": machine(), "cores": 1} | found | made
+    write_json(RESULTS, strict(results))
     draw(results, FIGURE)
     print(json.dumps(strict(results)))
 

@@ -103,20 +103,30 @@ def _phase(states: ct.SolutionArray) -> Any:
 
 
 class Reactor:
-    """An adiabatic reactor at constant pressure, or at constant volume where the solver says so,
-    with the interface of a `cantera.ReactorNet` of one reactor.
+    """A reactor at constant pressure, or at constant volume where the solver says so, with the
+    interface of a `cantera.ReactorNet` of one reactor.
 
     phase: a `cantera.Solution` in the initial state, which moves with the reactor; solver: an
-    `Advance` of its species; time [s]: since the beginning.
+    `Advance` of its species; time [s]: since the beginning. profile: of a `combred.solver`, t (m,)
+    [s] and pressure [Pa] or volume (m,), heat_transfer and T_wall, as of `combred.reactor`. Raises
+    ValueError as `of_phase`, and for other names of a profile.
     """
 
-    def __init__(self, phase: ct.Solution, solver: Advance):
+    def __init__(self, phase: ct.Solution, solver: Advance, **profile: Any):
         of_phase(solver, phase)
         self.phase, self.solver, self.time = phase, solver, 0.0
+        unknown = profile.keys() - {"t", "pressure", "volume", "heat_transfer", "T_wall"}
+        if unknown or ("t" in profile) != bool(profile.keys() & {"pressure", "volume"}):
+            raise ValueError(
+                f"a reactor of {', '.join(profile)}: give t with pressure or volume, and what else "
+                "it may have, heat_transfer and T_wall"
+            )
+        self.profile = {name: require_real(name, x) for name, x in profile.items()}
 
     def advance(self, time: float) -> float:
         """Go to a time [s], as counted from the beginning; returns it. Raises ValueError for a time
-        that has passed, where the phase has changed, and as `Stepper.integrate`."""
+        that has passed or that the profile does not have, where the phase has changed, and as
+        `Stepper.integrate` and `combred.reactor`."""
         end = require_real("time", time)
         if end.ndim or not np.isfinite(end):
             raise ValueError(f"time = {time} s: an end has to be one finite number")
@@ -127,7 +137,10 @@ class Reactor:
                 f"time = {time:g} s has passed: the reactor is at {self.time:g} s, and advance "
                 "takes a time from the beginning, as Cantera's does, not a step"
             )
-        if dt > CLOSE * abs(time):
+        if dt > CLOSE * abs(time) and self.profile:
+            gas.TPY = self._along(solver, float(end))
+            self.time = float(time)
+        elif dt > CLOSE * abs(time):
             volume, density, p = at_constant_volume(self.solver), gas.density, gas.P
             T, Y = solver.advance(np.array([gas.T]), np.array([p]), gas.Y[None], dt)
             if volume:
@@ -136,6 +149,26 @@ class Reactor:
                 gas.TPY = T[0], p, Y[0]
             self.time = float(time)
         return self.time
+
+    def _along(self, solver: Advance, end: float) -> tuple[float, float, np.ndarray]:
+        """T [K], p [Pa] and Y of the phase at a time on the profile. Density, or p, is linear
+        between the times of the profile."""
+        from combred.reactors import profile
+
+        gas, given = self.phase, dict(self.profile)
+        times = np.array([self.time, end])
+        if "t" in given:
+            t = profile.rising("t", given.pop("t"))
+            if not t[0] <= self.time < end <= t[-1]:
+                raise ValueError(f"time = {end:g} s: the profile is from {t[0]:g} to {t[-1]:g} s")
+            times = np.unique([*times, *t[(t > self.time) & (t < end)]])
+            name = "pressure" if "pressure" in given else "volume"
+            values = profile.profile_of(name, given[name], len(t), 1)[:, 0]
+            power = 1.0 if name == "pressure" else -1.0
+            given[name] = np.interp(times, t, values**power) ** power
+        state = np.array([gas.T]), gas.P, gas.Y[None]
+        found = profile.reactor(solver, *state, times, **given)  # type: ignore[arg-type]
+        return found.T[-1, 0], found.p[-1, 0], found.Y[-1, 0]
 
 
 def at_constant_volume(solver: Advance) -> bool:

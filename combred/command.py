@@ -15,7 +15,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from argparse import Namespace
@@ -81,29 +80,16 @@ def reduce(given: Namespace) -> int:
     from rich.markup import escape
 
     from combred.pipeline.console import console, marked, progress, show
-    from combred.processes.lock import locked
     from combred.report.skeletal import errors_table, sentence, sizes, write_reduction
     from combred.skeletal.reducing import default_folder, reduce_mechanism
 
     folder = given.folder or default_folder(given.what, given.phase)
     keep = tuple(name.strip() for name in given.keep.split(",") if name.strip())
-    combred.load_mechanism(given.what, given.phase)  # raises before there is a folder
-    made = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder, "--folder"), console.heard(), progress("reducing") as bar:
-        try:
-            record = reduce_mechanism(
-                given.what, given.phase, given.fuel, given.oxidizer, given.error, given.species,
-                keep, given.refit, folder, given.workers, bar,
-            )  # fmt: skip
-        finally:
-            if made and [path.name for path in folder.iterdir()] == ["lock"]:
-                shutil.rmtree(folder)
-    if not (folder / record["file"]).is_file():
-        raise ValueError(
-            f"{folder} has no {record['file']} any more: put it back, or move reduce.json away, "
-            "and the same command makes both again"
-        )
+    with console.heard(), progress("reducing") as bar:
+        record = reduce_mechanism(
+            given.what, given.phase, given.fuel, given.oxidizer, given.error, given.species,
+            keep, given.refit, folder, given.workers, bar,
+        )  # fmt: skip
     show(errors_table(record))
     told = marked(f"{sentence(record)} {sizes(record)}")
     console.print(f"{told}\n  {escape(str(write_reduction(folder)))}")

@@ -47,6 +47,26 @@ def test_a_reactor_follows_cantera_s(solver):
     assert getattr(mine.phase, energy) == pytest.approx(getattr(start(), energy), abs=1.0)  # J/kg
 
 
+def test_a_reactor_with_a_profile_is_that_of_combred_reactor(solver):
+    """Whatever times it is asked for; between the times of the profile it goes on."""
+    t, factor = np.array([0.0, 4e-5, 1e-4]), np.array([1.0, 1.2, 1.1])
+    name = "volume" if solver.volume else "pressure"
+    values = factor * (1.0 if solver.volume else start().P)
+    given = {name: values, "heat_transfer": 5e3, "T_wall": 400.0}
+    gas = start()
+    exact = combred.reactor(solver, np.array([gas.T]), gas.P, gas.Y[None], t, **given)
+    mine = combred.cantera.Reactor(gas, solver, t=t, **given)
+    for time, row in ((3e-5, None), (t[1], 1), (9e-5, None), (t[2], 2)):
+        assert mine.advance(time) == time
+        if row:
+            assert gas.T == pytest.approx(exact.T[row, 0], rel=2e-3)
+            assert gas.P == pytest.approx(exact.p[row, 0], rel=2e-3)
+    with pytest.raises(ValueError, match="the profile is from 0 to 0.0001 s"):
+        mine.advance(2e-4)
+    with pytest.raises(ValueError, match="give t with pressure or volume"):
+        combred.cantera.Reactor(start(), solver, **{name: values})
+
+
 def test_a_time_that_has_passed_is_refused_and_now_does_nothing():
     mine = combred.cantera.Reactor(start(), combred.solver("h2o2.yaml"))
     mine.advance(1e-4)

@@ -79,6 +79,7 @@ def check_mechanism(
         "mechanism": mechanism.name,
         "phase": mechanism.phase,
         "sha256": mechanism.sha256,
+        "text": hashlib.sha256(mechanism.text.encode()).hexdigest(),  # has the transport data, too
         "conditions": strict(asdict(of)),
         "size": size,
         "version": combred.__version__,

@@ -139,7 +139,7 @@ def read_begun(path: Path, inputs: dict, what: str) -> dict:
     file. Raises ValueError where it has others; what: the name of such work, as "check"."""
     record = read_record(path)
     if record and record.get("inputs") != inputs:
-        other = [key for key in inputs if record.get("inputs", {}).get(key) != inputs[key]]
+        other = [key for key, *_ in differences(record.get("inputs", {}), inputs)]
         raise ValueError(
             f"{path} is of another {what}, with other {', '.join(other)}: give another folder, or "
             "move it away"

@@ -12,7 +12,7 @@ from combred.chemistry.reactor import REFERENCE
 from combred.config.settings import Settings
 from combred.experiments.judges import AcceptanceCriteria
 from combred.experiments.stirred import experiment as stirred_reactors
-from combred.files.records import digest
+from combred.files.records import digest, digest_of
 from combred.native.solver.library import PRECISE
 from combred.pipeline.files import Artefact, NetworkArtefact
 from combred.pipeline.resolved import of_settings
@@ -132,6 +132,7 @@ def stirred(run: Run) -> Artefact:
 
 
 def _reactors(run: Run) -> dict:
-    """Time step and mixture of the cases, on which every reference depends."""
-    s = run.settings
-    return {"dt": s.validation.dt, "fuel": s.sampling.fuel, "oxidizer": s.sampling.oxidizer}
+    """Time step and mixture of the cases, and the mechanism with its transport data, on which every
+    reference depends."""
+    s, of = run.settings, {"mechanism": digest_of({"text": run.mechanism.text})}
+    return of | {"dt": s.validation.dt, "fuel": s.sampling.fuel, "oxidizer": s.sampling.oxidizer}

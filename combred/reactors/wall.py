@@ -4,10 +4,11 @@ Takes states, time steps and `Sources`; gives the states after them. The heat lo
 
     q = U (T - T_wall) / rho  [W/kg]
 
-is constant over a step of the solver: the mean of q before and after it, of second order.
+is constant over a step of the solver: the mean of q before and after it, of second order. Steps in
+which the gas ignites are divided.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -29,6 +30,7 @@ State = tuple[Rows, Rows, Rows]  # T (n,) [K], p (n,) [Pa], Y (n, n_species)
 NONE = Sources()
 SHARE, LEAST_CP = 0.05, 1000.0  # of T - T_wall, lost in a step of `march`; J/(kg K)
 MOST = 20_000  # steps of a `march`
+UNSURE = 2.0  # K, of T after a step, by the change of q in it
 
 
 def mechanism_of(solver: Integrator) -> Mechanism:
@@ -118,7 +120,8 @@ class Wall:
         sources: Sources,
         tolerance: Tolerance = None,
     ) -> State:
-        """As `step`, in as many steps as the heat loss needs. Raises ValueError for too many."""
+        """As `step`, in as many steps as the heat loss needs; arrays of the sources have a row for
+        each state. Raises ValueError for too many."""
         steps = max(float((dt / self.longest(state)).max(initial=0.0)), 1.0)
         if steps > MOST:
             raise ValueError(
@@ -126,5 +129,27 @@ class Wall:
                 f"in a {steps * SHARE:.0e}th of a time step of {dt.max():g} s: give a smaller one"
             )
         for _ in range(int(np.ceil(steps))):
-            state = self.step(solver, state, dt / np.ceil(steps), sources, tolerance)
+            state = self._resolved(solver, state, dt / np.ceil(steps), sources, tolerance)
         return state
+
+    def _resolved(
+        self,
+        solver: Integrator,
+        state: State,
+        dt: Rows,
+        sources: Sources,
+        tolerance: Tolerance,
+    ) -> State:
+        """As `step`; states whose q changes too much in it take two of half the time instead."""
+        later = self.step(solver, state, dt, sources, tolerance)
+        unsure = 0.5 * abs(self.loss(later) - self.loss(state)) * dt / LEAST_CP
+        rows = np.flatnonzero(unsure > UNSURE)
+        if rows.size:
+            given = {f.name: getattr(sources, f.name) for f in fields(sources)}
+            own = replace(sources, **{k: x[rows] for k, x in given.items() if np.ndim(x)})
+            now = state[0][rows], state[1][rows], state[2][rows]
+            for _ in range(2):
+                now = self.of(rows)._resolved(solver, now, 0.5 * dt[rows], own, tolerance)
+            for x, new in zip(later, now, strict=True):
+                x[rows] = new
+        return later

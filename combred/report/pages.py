@@ -1,6 +1,5 @@
 """Pages, and how they are written: one file of HTML with its figures in it, and figures/ beside."""
 
-import os
 import re
 from base64 import b64encode
 from collections.abc import Sequence
@@ -12,9 +11,9 @@ import jinja2
 import matplotlib
 from markupsafe import Markup, escape
 
-from combred.files.records import read_record
+from combred.files.records import read_record, write_bytes
 from combred.report.blocks import Block, Note, Picture, Section, Table
-from combred.report.style import STYLE, save
+from combred.report.style import MARK, STYLE, save
 
 
 @dataclass(frozen=True)
@@ -33,20 +32,19 @@ class Page:
 
 
 def write_page(path: Path, page: Page) -> Path:
-    """Write a page, whole or not at all, and its figures into figures/ beside it; other figures
-    there are removed. Returns its path."""
+    """Write a page, whole or not at all, and its figures into figures/ beside it; those of
+    other pages there are removed. Returns its path."""
     blocks = [*page.head, *(b for section in page.sections for b in section.blocks)]
     folder = path.parent / "figures"
     folder.mkdir(exist_ok=True)
     with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]  # its stubs list every key
         figures = {b.name: b.draw() for b in blocks if isinstance(b, Picture)}
         for old in folder.glob("*.png"):
-            old.unlink()
+            if old.is_file() and MARK in old.read_bytes():  # a user's own stay
+                old.unlink()
         for name, figure in figures.items():
             save(figure, folder / f"{name}.png")
-    new = path.with_name(f"{path.name}.new")
-    new.write_text(render(page, folder), encoding="utf-8")
-    os.replace(new, path)
+    write_bytes(path, render(page, folder).encode())
     return path
 
 

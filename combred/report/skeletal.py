@@ -103,6 +103,8 @@ def sizes(record: dict) -> str:
         if within:
             least.setdefault(min(within), limit)
     found = ", ".join(f"{n} within {100 * limit:g} %" for n, limit in least.items())
+    if not path:
+        return "The search found no species that can be removed."
     fewest, error = path[-1]
     return (
         f"Fewest species on the path, before swaps and refits: {found or 'none within 20 %'}. It "
@@ -139,7 +141,8 @@ def draw_errors(record: dict) -> Figure:
     for judge, colour, marker in zip(record["judged"], COLOURS, MARKERS, strict=False):
         rows = [(row["species"], row["errors"][judge]) for row in path]
         points = [(n, 100 * e) for n, e in rows if e is not None and e > 0.0]
-        axes.plot(*zip(*points, strict=True), f"-{marker}", color=colour, ms=4, lw=1.2, label=judge)
+        sizes, errors = [n for n, _ in points], [e for _, e in points]
+        axes.plot(sizes, errors, f"-{marker}", color=colour, ms=4, lw=1.2, label=judge)
         chosen = 100 * max(record["judged"][judge], 1e-6)
         axes.plot([len(record["species"])], [chosen], marker, color=colour, ms=9, mec=BLACK)
     axes.axhline(100 * record["inputs"]["error"], color=BLACK, lw=1.0, ls=(0, (4, 2)))
@@ -208,7 +211,7 @@ def provenance(record: dict) -> Section:
          f"{span(of['flame_phi'])}"],
         ["kept", ", ".join(inputs["keep"]) or "fuel and oxidizer"],
         ["machine", record["machine"]],
-        ["time of the path", duration(record["path"][-1]["seconds"])],
+        *(["time of the path", duration(row["seconds"])] for row in record["path"][-1:]),
         ["combred", inputs["version"]],
     ]  # fmt: skip
     return made_with(rows, RECORD)

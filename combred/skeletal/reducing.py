@@ -9,18 +9,16 @@ second call with the same inputs goes on after the last step that is there.
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-import combred
 from combred.chemistry.fuel import name_mixture
-from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.mechanism import load_mechanism
 from combred.config.fields import require
 from combred.experiments.ignition.rollout import coldest_ignition
-from combred.files.records import read_begun, read_record, strict, write_record
+from combred.files.records import write_record
 from combred.processes.workers import Processes
 from combred.skeletal import cases
 from combred.skeletal.cases import Ranges, states
@@ -29,47 +27,17 @@ from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved
 from combred.skeletal.graph import base_of, targets
 from combred.skeletal.judging import opened
 from combred.skeletal.large import Detailed, Solver, opened_detailed
-from combred.skeletal.references import (
-    Asked,
-    Results,
-    code_digest,
-    detailed_results,
-    judges_of,
-)
+from combred.skeletal.record import RECORD, Wanted, begun, opened_folder
+from combred.skeletal.references import Asked, Results, detailed_results, judges_of
 from combred.skeletal.refit import refit as refitted
 from combred.skeletal.result import write_result
 from combred.skeletal.search import Search, Step
 from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 
-RECORD = "reduce.json"
-LEAST = 1e-3  # limit of the errors: those of the judges themselves are a fifth of it
-WIDEST = 10.0  # factor within which rate constants are refitted
 REFITTED = 12.0  # limits: skeletons with larger errors are not refitted
 END = 10.0  # the path ends where an error is this multiple of the limit
 HOTTEST = 2000.0  # K, of ignitions
 OnProgress = Callable[[int, int, str], None]
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a user asks for. error: limit of each relative error; species: how many may be left, 0
-    for as few as the limit allows; keep: names of species that stay beside fuel and oxidizer, whose
-    peaks in flames are judged, too; refit: the uncertainty of the rate constants, within whose
-    factor they are refitted, 0: they stay."""
-
-    error: float = 0.01
-    species: int = 0
-    keep: tuple[str, ...] = ()
-    refit: float = 0.0
-
-    def __post_init__(self):
-        require(LEAST <= self.error < 1.0, f"error={self.error} is not from {LEAST:g} to 1")
-        whole = isinstance(self.species, int) and self.species >= 0
-        require(whole, f"species={self.species} has to be a whole number from 0 up")
-        require(
-            self.refit == 0.0 or 1.0 < self.refit <= WIDEST,
-            f"refit={self.refit} is neither 0 nor a factor from 1 to {WIDEST:g}: 1.3 is usual",
-        )
 
 
 def reduce_mechanism(
@@ -94,43 +62,43 @@ def reduce_mechanism(
     Returns the numbers of reduce.json; "file" is the name of the reduced mechanism in the folder.
 
     Raises ValueError where the mechanism has rates that are not known, where the fuel is not plain
-    or does not ignite, where the folder has another reduction, or where so few `species` do not
-    ignite or burn; RuntimeError without a C++ compiler.
+    or does not ignite, where the folder has a reduction of another mechanism or other ranges, or is
+    in use, or where so few `species` do not ignite or burn; RuntimeError without a C++ compiler.
     """
     require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
     require(not isinstance(keep, str), f"keep={keep!r}: give a tuple of names, ({keep!r},)")
     wanted = Wanted(error, species, tuple(keep), refit)
-    mechanism, folder = load_mechanism(file, phase), folder or default_folder(file, phase)
+    mechanism, folder = load_mechanism(file, phase), Path(folder or default_folder(file, phase))
     gas = name_mixture(mechanism, fuel, oxidizer)
     stay = mechanism.mixture(gas.fuel, gas.oxidizer, 1.0) > 0.0  # raises before the compilation
     peaks = tuple(mechanism.species_names[mechanism.index(name)] for name in wanted.keep)
     stay[[mechanism.index(name) for name in peaks]] = True
     network, processes = ReactionNetwork.of(mechanism), Processes(workers or _cores())
-    with opened_detailed(processes, network) as detailed:
-        coldest = coldest_ignition(mechanism, detailed, gas.fuel, gas.oxidizer)
-        ranges = Ranges(gas.fuel, gas.oxidizer, (coldest, HOTTEST))
-        record = begun(folder / RECORD, mechanism, ranges, wanted)
-        if "file" in record:
-            return record
-        folder.mkdir(parents=True, exist_ok=True)
-        on_progress(0, mechanism.n_species, "references")
-        results = partial(detailed_results, processes, network, detailed, folder=folder)
-        judged = Asked(ranges, cases.judged(ranges), Solved(JUDGED, True, peaks))
-        known = results(judged)
-        near = next((DetailedFlame.of(flame) for flame in known[2] if flame), None)
-        held = Asked(ranges, cases.held_out(ranges), Solved(HELD_OUT, False, peaks), near)
-        known_held, kept = results(held), frozenset(np.flatnonzero(stay).tolist())
-        base = _base(network, detailed, record, (judged, known, kept), wanted, on_progress)
-    chemistry = Chemistry.of(base)
-    with opened(processes, network, judges_of(mechanism, chemistry, judged, known)) as panel:
-        search = Search(panel, wanted.error, kept)
-        steps = walk(search, base, record, folder / RECORD, wanted, on_progress)
-        chosen = choose(search, steps, wanted, on_progress)
-    on_progress(mechanism.n_species, mechanism.n_species, "held-out cases")
-    with opened(processes, network, judges_of(mechanism, chemistry, held, known_held)) as panel:
-        errors = panel.by_case(chosen.skeleton)
-    write_result(folder / RECORD, record, chosen, errors)
-    return record
+    with opened_folder(folder):
+        with opened_detailed(processes, network) as detailed:
+            coldest = coldest_ignition(mechanism, detailed, gas.fuel, gas.oxidizer)
+            ranges = Ranges(gas.fuel, gas.oxidizer, (coldest, HOTTEST))
+            record = begun(folder / RECORD, mechanism, ranges, wanted)
+            if "file" in record:
+                return record
+            on_progress(0, mechanism.n_species, "references")
+            results = partial(detailed_results, processes, network, detailed, folder=folder)
+            judged = Asked(ranges, cases.judged(ranges), Solved(JUDGED, True, peaks))
+            known = results(judged)
+            near = next((DetailedFlame.of(flame) for flame in known[2] if flame), None)
+            held = Asked(ranges, cases.held_out(ranges), Solved(HELD_OUT, False, peaks), near)
+            known_held, kept = results(held), frozenset(np.flatnonzero(stay).tolist())
+            base = _base(network, detailed, record, (judged, known, kept), wanted, on_progress)
+        chemistry = Chemistry.of(base)
+        with opened(processes, network, judges_of(mechanism, chemistry, judged, known)) as panel:
+            search = Search(panel, wanted.error, kept)
+            steps = walk(search, base, record, folder / RECORD, wanted, on_progress)
+            chosen = choose(search, steps, wanted, on_progress)
+        on_progress(mechanism.n_species, mechanism.n_species, "held-out cases")
+        with opened(processes, network, judges_of(mechanism, chemistry, held, known_held)) as panel:
+            errors = panel.by_case(chosen.skeleton)
+        write_result(folder / RECORD, record, chosen, errors)
+        return record
 
 
 def _base(
@@ -166,28 +134,6 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def begun(file: Path, mechanism: Mechanism, ranges: Ranges, wanted: Wanted) -> dict:
-    """The record of a reduction, with the path so far. One that wants something else of the same
-    mechanism and ranges begins anew; the numbers of the one before it, if it is finished, stay
-    beside its mechanism. Raises ValueError where the folder has another mechanism or ranges."""
-    of = {
-        "mechanism": mechanism.name,
-        "phase": mechanism.phase,
-        "sha256": mechanism.sha256,
-        "ranges": strict(asdict(ranges)),
-        "version": combred.__version__,
-        "code": code_digest(),
-    }
-    inputs = of | asdict(wanted) | {"keep": sorted(wanted.keep)}
-    before = read_record(file)
-    then = before.get("inputs", {})
-    if before and then != inputs and all(then.get(key) == value for key, value in of.items()):
-        if "file" in before:
-            os.replace(file, (file.parent / before["file"]).with_suffix(".json"))
-        return {"inputs": inputs, "path": []}
-    return read_begun(file, inputs, "reduction") or {"inputs": inputs, "path": []}
-
-
 def walk(
     search: Search,
     base: Skeleton,
@@ -205,16 +151,19 @@ def walk(
             f"the graph leaves {base.n_species} species of {mechanism.name} with an error of "
             f"{first.error:.2g}, above error={wanted.error:g}: ask for a larger error"
         )
-    since, size = time.perf_counter(), mechanism.n_species
+    spent = record["path"][-1]["seconds"] if record["path"] else 0.0
+    since, size = time.perf_counter() - spent, mechanism.n_species
+    search.score |= {mechanism.index(name): x for name, x in record.pop("scores", {}).items()}
 
     def keep(step: Step) -> None:
         steps.append(step)
+        scores = {mechanism.species_names[k]: x for k, x in search.score.items()}
         record["path"].append({
             "species": step.skeleton.n_species, "reactions": int(step.skeleton.reactions.sum()),
             "removed": step.removed, "errors": step.errors,
             "seconds": time.perf_counter() - since,
         })  # fmt: skip
-        write_record(file, record)
+        write_record(file, record | {"scores": scores})  # by which the next step is found
         left = step.skeleton.n_species
         on_progress(size - left, size, f"{left} species, largest error {100 * step.error:.2g} %")
 

@@ -70,7 +70,7 @@ def detailed_results(
         ends = known.get(EXTINCTIONS, partial(detailed_extinctions, *given))
         if first:
             flames[0] = known.get(FLAMES, first)
-        near = asked.near or next((DetailedFlame.of(flame) for flame in flames if flame), None)
+        near = asked.near or (DetailedFlame.of(flames[0]) if flames and flames[0] else None)
         rest = {i: ask(i, near) for i, flame in enumerate(flames) if flame is None}
         return (
             delays,

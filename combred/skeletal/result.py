@@ -14,6 +14,7 @@ from combred.native.solver.multipliers import MultipliedSolver
 from combred.processes.machine import machine
 from combred.skeletal.cases import ATM
 from combred.skeletal.large import LARGE
+from combred.skeletal.record import digest_of_text, free_name
 from combred.skeletal.search import Step
 from combred.skeletal.skeleton import Skeleton
 from combred.skeletal.writing import mechanism_of, require_same_rates
@@ -27,16 +28,19 @@ def write_result(file: Path, record: dict, chosen: Step, held_out: dict[str, Any
     it; held_out: the error of each case of each judge."""
     skeleton, detailed = chosen.skeleton, chosen.skeleton.network.mechanism
     n, inputs, factors = skeleton.n_species, record["inputs"], factors_of(skeleton)
-    name = f"{Path(detailed.name).stem}-{n}{'-refitted' * bool(factors)}.yaml"
+    stem, wanted = f"{Path(detailed.name).stem}-{n}{'-refitted' * bool(factors)}", inputs["species"]
+    asked = f"{wanted} species" if wanted else f"errors of at most {100 * inputs['error']:g} %"
     note = (
         f"{detailed.name} (sha256 {detailed.sha256[:16]}) reduced by combred {inputs['version']} "
-        f"for {inputs['ranges']['fuel']} in {inputs['ranges']['oxidizer']}: {n} of "
+        f"for {inputs['ranges']['fuel']} in {inputs['ranges']['oxidizer']} to {asked}: {n} of "
         f"{detailed.n_species} species, {int(skeleton.reactions.sum())} of "
         f"{len(skeleton.reactions)} reactions. {_changed(inputs, len(factors))}"
     )
-    reduced = mechanism_of(skeleton, name, note)
+    reduced = mechanism_of(skeleton, f"{stem}.yaml", note)
     require_same_rates(skeleton, reduced)
-    write_bytes(file.parent / name, reduced.text.encode())
+    text = reduced.text.encode()
+    name = free_name(file.parent, stem, text)
+    write_bytes(file.parent / name, text)
     record |= {
         "judged": chosen.errors,
         "held_out": strict(held_out),
@@ -47,6 +51,7 @@ def write_result(file: Path, record: dict, chosen: Step, held_out: dict[str, Any
         "times": strict(times(skeleton, reduced, inputs["ranges"])),
         "machine": machine(),
         "file": name,
+        "file_sha256": digest_of_text(text),
     }
     write_record(file, strict(record))
 

@@ -53,28 +53,6 @@ def _seulex(flow: dict) -> tuple[str, str]:
     return "seulex, 1e-4", f"{flow['seulex_us']:.0f} us (flow: {flow['flow_us']:.1f} us)"
 
 
-def taylor_green_table() -> str:
-    """The Taylor-Green vortices: the largest differences of T, heat release, and of the sums and
-    peaks of OH and HO2 at .25 and .5 ms, of taylor_green.json."""
-    rows = []
-    for name, flow in read("taylor_green.json", "flows").items():
-        for way, row in flow["ways"].items():
-            if "times" not in row:
-                continue
-            at = list(row["times"].values())
-            bulk = max(abs(one[key]) for one in at for key in ("hottest", "heat"))
-            radicals = max(
-                abs(one[k][of]) for one in at for k in ("OH", "HO2") for of in ("peak", "sum")
-            )
-            T, front = (max(one[key] for one in at) for key in ("T_rms", "front_rms"))
-            fields = f"{digits(T, 1)} K, {digits(1e6 * front, 1)} um"
-            shares = (f"{digits(100 * share, 1)} %" for share in (bulk, radicals))
-            rows.append((f"{name}: {_named(way)}", fields, *shares))
-    heads = ["fuel: chemistry", "T, front, rms", "T max, heat release"]
-    told = source("taylor_green.json", "taylor_green")
-    return table([*heads, "OH, HO2: peaks, sums"], rows) + told
-
-
 def foam_tutorials_table() -> str:
     """OpenFOAM's tutorials: times, and differences of the solver, of foam_tutorials.json."""
 
@@ -127,14 +105,9 @@ def foundation_table() -> str:
 
 def flow_times_table() -> str:
     """The time of the chemistry a cell and step in every flow."""
-    flows = {"turbulent ignition": read("turbulent_ignition.json")}
-    vortices = read("taylor_green.json", "flows")
-    flows |= {f"Taylor-Green, {name}": flow for name, flow in vortices.items()}
-    rows = []
-    for name, flow in flows.items():
-        ways = [flow["ways"].get(way) for way in ("solver", "drm19-38k")]
-        times = [way and us(way["us"]) for way in ways]
-        rows.append((name, *times, f"{flow['seulex_us']:.0f} us", us(flow["flow_us"])))
+    flow = read("turbulent_ignition.json")
+    times = [us(flow["ways"][way]["us"]) for way in ("solver", "drm19-38k")]
+    rows = [("turbulent ignition", *times, us(flow["seulex_us"]), us(flow["flow_us"]))]
     for name, row in read("foam_tutorials.json", "flames").items():
         if "seulex_us" in row:
             own, ode, rest = (us(row[key]) for key in ("solver_us", "seulex_us", "flow_us"))
@@ -157,7 +130,6 @@ def flame_steps_table() -> str:
 
 TABLES = {
     "turbulent-ignition": turbulent_ignition_table,
-    "taylor-green": taylor_green_table,
     "foam-tutorials": foam_tutorials_table,
     "long-steps": long_steps_table,
     "flow-times": flow_times_table,

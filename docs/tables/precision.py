@@ -45,32 +45,24 @@ def orders_table() -> str:
     return table(heads, rows)
 
 
-FORMS = {"quasi_steady": "corrects QSS steps", "state": "sees the state alone"}
-METHODS = "condensation", "brain_surgeon"  # of the table; the figure shows all
 OTHERS = "solver, 0.001", "CVODE, 1e-06", "quasi-steady step"
 
 
 def weights_table() -> str:
-    """Delay errors over weights of some methods, of weights.json; a table for each form."""
-    results, text = read("weights.json"), ""
-    for form, title in FORMS.items():
-        rows: list[tuple] = []
-        for method in METHODS:
-            sizes = results[form]["methods"][method]
-            for row in sizes[1:] if rows else sizes:  # each begins with the network not reduced
-                name = method.replace("_", " ") if rows else "not reduced"
-                errors = (both(row.get(key)) for key in ("alone", "flames"))
-                rows.append((name, f"{row['weights']:,}", *errors, us(1e6 * row["seconds"])))
-        for name, one in results[form]["others"].items():
-            if name not in OTHERS:
-                continue
-            errors = (both(of, digits=3) for of in (one, one.get("flames")))
-            time = us(1e6 * one["seconds"])
-            rows.append((f"**{name.replace('e-0', 'e-')}**", None, *errors, time))
-        heads = [title, "weights", "delay, network alone", "flame speed", "time a state"]
-        text += table(heads, rows)
-        text += source("weights.json", f"weights {form}", results[form]["machine"]) + "\n"
-    return text.removesuffix("\n")
+    """Errors of delays and flame speeds over weights of two methods, of weights.json."""
+    results, rows = read("weights.json"), []
+    for method, sizes in results["methods"].items():
+        for row in sizes[1:] if rows else sizes:  # each begins with the network not reduced
+            name = method.replace("_", " ") if rows else "not reduced"
+            errors = (both(row.get(key)) for key in ("alone", "flames"))
+            rows.append((name, f"{row['weights']:,}", *errors, us(1e6 * row["seconds"])))
+    for name in OTHERS:
+        one = results["others"][name]
+        errors = (both(of, digits=3) for of in (one, one.get("flames")))
+        time = us(1e6 * one["seconds"])
+        rows.append((f"**{name.replace('e-0', 'e-')}**", None, *errors, time))
+    heads = ["network", "weights", "delay, network alone", "flame speed", "time a state"]
+    return table(heads, rows) + source("weights.json", "weights")
 
 
 TABLES = {

@@ -79,9 +79,8 @@ def _bare(content):
 
 
 def machine(name: str) -> str:
-    """The machine of a file of results; of weights.json, that of its first form."""
-    results = _load(name)
-    return results.get("machine") or next(iter(results.values())).get("machine", "")
+    """The machine of a file of results."""
+    return _load(name).get("machine", "")
 
 
 def source(name: str, command: str, told: str = "") -> str:

@@ -5,7 +5,7 @@ import pytest
 from benchmarks import kept
 
 CVODE, SOLVER = ("flames", ()), ("flames", ("h2o2.yaml",))
-NETWORK, FLOW = ("flames", ("drm19-38k",)), ("taylor_green", (kept.COUPLING, "h2o2.yaml"))
+NETWORK, FLOW = ("flames", ("drm19-38k",)), ("foundation", (kept.COUPLING, "h2o2.yaml"))
 EVERY = {CVODE, SOLVER, NETWORK, FLOW}
 CHANGES = {
     "combred/native/source/solver/step.hpp": {SOLVER, NETWORK, FLOW},

@@ -2,7 +2,9 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
+import cantera as ct
 import numpy as np
 import pytest
 
@@ -58,6 +60,11 @@ def test_a_gas_that_cannot_be_checked_is_told_before_the_compiler_starts(
 def test_a_folder_of_another_check_is_refused(checked, tmp_path):
     with pytest.raises(ValueError, match="another check, with other size: .*another folder"):
         check_mechanism("h2o2.yaml", folder=tmp_path, workers=1, size=0.1)
+    text = Path(ct.__file__).with_name("data").joinpath("h2o2.yaml").read_text()
+    other = tmp_path / "h2o2.yaml"
+    other.write_text(text.replace("diameter: 2.92", "diameter: 3.92"))
+    with pytest.raises(ValueError, match="another check, with other .*text"):
+        check_mechanism(other, folder=tmp_path, workers=1, size=0.05)
 
 
 def test_wrong_numbers_are_above_their_limits(checked):

@@ -1,6 +1,7 @@
 """A network in TorchScript behind the C interface: compiled with the installed torch, and compared
 with the network in Python; called by the class in C++."""
 
+import copy
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 import torch
 
 from combred import native
+from combred.surrogates.files.card import own_card
+from combred.surrogates.files.export import export_torchscript, states_in_range
 from combred.surrogates.library import generator, torchscript
 
 COUPLING = Path(__file__).parents[2] / "coupling"
@@ -89,7 +92,7 @@ def test_wrong_arguments_are_those_of_the_solver(folder, states):
         library.advance(states[7:8, 0], states[7:8, 1], states[7:8, 2:], DT)
 
 
-def test_the_class_in_cpp_takes_it_and_says_what_is_missing(folder, tmp_path):
+def test_the_class_in_cpp_takes_it_and_says_what_is_wrong(folder, surrogate, tmp_path):
     program = tmp_path / "ignite"
     subprocess.run(["g++", "-O0", COUPLING / "ignite.cpp", "-o", program, "-ldl"], check=True)
     words = ["1700", "101325", "8e-6", "60", "CH4=0.0552", "O2=0.2202", "N2=0.7246"]
@@ -99,8 +102,12 @@ def test_the_class_in_cpp_takes_it_and_says_what_is_missing(folder, tmp_path):
     assert done.returncode == 0, done.stderr
     assert float(rows[-1].split()[1]) > 2500.0
     alone = shutil.copytree(folder, tmp_path / "alone")
+    run[1], other = alone / "libsurrogate.so", copy.deepcopy(surrogate)
+    next(other.network.parameters()).data[0] += 1e-3
+    export_torchscript(alone / "surrogate.pt", other, own_card(other), states_in_range(other))
+    done = subprocess.run(run, capture_output=True, text=True)
+    assert done.returncode == 1 and "is not the network of this library" in done.stderr
     (alone / "surrogate.pt").unlink()
-    run[1] = alone / "libsurrogate.so"
     done = subprocess.run(run, capture_output=True, text=True)
     assert done.returncode == 1 and "the network cannot be loaded" in done.stderr
     assert "version 0 of the interface" in done.stderr

@@ -46,6 +46,18 @@ def test_a_rapid_compression_is_that_of_cantera_s_moving_wall(solver_of, h2o2, f
         assert ignited[0] == pytest.approx(ignited[1], abs=3e-5)
 
 
+def test_gas_that_loses_heat_and_ignites_within_a_step(solver_of, h2o2, fresh):
+    """T after one step is that after a thousand; undivided it is 9 K off."""
+    state = np.array([1200.0]), 2 * ATM, fresh[1:]
+    T = [
+        combred.reactor(
+            solver_of(h2o2), *state, np.linspace(0.0, 4e-5, n), heat_transfer=1e5, T_wall=400.0
+        ).T[-1]
+        for n in (2, 1001)
+    ]
+    assert T[0] == pytest.approx(T[1], abs=1.0) and T[0] > 2000.0
+
+
 def test_what_does_not_react_is_compressed_at_constant_entropy(solver_of, h2o2):
     """By a profile of pressure and by one of volume, to the same state."""
     gas = h2o2.solution(transport=False)

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 from run_folder import Page
 
-from combred.report import pages
+from combred.report import pages, style
 from combred.report.blocks import Note, Picture, Section, Table, Text
 from combred.report.formats import NBSP, NO_IGNITION, duration, percent, several, significant
 from combred.report.style import literal
@@ -33,11 +33,12 @@ def test_no_text_of_any_block_becomes_part_of_a_page(tmp_path):
     picture = Picture("picture", hostile, HOSTILE, HOSTILE, HOSTILE)
     blocks = [Text(HOSTILE), *notes, table, picture]
     (tmp_path / "figures").mkdir()
-    (tmp_path / "figures/old.png").touch()
+    style.save(hostile(), tmp_path / "figures/old.png")
+    Figure().savefig(tmp_path / "figures/own.png")
     page = pages.Page(HOSTILE, HOSTILE, notes, HOSTILE, HOSTILE, blocks, [Section(HOSTILE, blocks)])
     pages.write_page(tmp_path / "a.html", page)
     require_harmless(Page(tmp_path / "a.html"), 2)
-    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"picture.png"}
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"picture.png", "own.png"}
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,15 @@ def test_a_case_without_a_result_is_infinite(record):
     assert errors_table(record).rows[1][2] == "**no result**"
 
 
+def test_a_path_without_steps_and_one_without_errors_have_a_page(tmp_path, record):
+    """No species can be removed, or those that leave change nothing."""
+    for row in record["path"]:
+        row["errors"]["delay"] = 0.0
+    assert "It ends at 5 species" in page(tmp_path, record).text
+    record["path"] = []
+    assert "found no species that can be removed" in page(tmp_path, record).text
+
+
 def test_no_text_of_the_numbers_becomes_part_of_the_page(tmp_path, record):
     record["inputs"] |= dict.fromkeys(("mechanism", "phase", "sha256", "version"), HOSTILE)
     record["inputs"]["keep"], record["species"][2] = [HOSTILE], HOSTILE

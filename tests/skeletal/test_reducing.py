@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from combred import command, load_mechanism
+from combred.files import records
 from combred.report.skeletal import write_reduction
 from combred.skeletal import reducing, references, result
 from combred.skeletal.judging import Panel
+from combred.skeletal.record import free_name
 from combred.skeletal.reducing import reduce_mechanism
 from combred.skeletal.search import Search, Step
 
@@ -29,6 +31,10 @@ def reduced(tmp_path_factory, in_process, quick_factors, few_cases):
     with in_process(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(result, "times", lambda *_: [2e-6, 1e-6])
         return folder, reduce_mechanism("h2o2.yaml", folder=folder, **OF)
+
+
+def stop(*_):
+    raise KeyboardInterrupt
 
 
 def test_the_result_is_within_the_limit_and_loads(reduced):
@@ -49,47 +55,79 @@ def test_the_result_is_within_the_limit_and_loads(reduced):
     assert f"{len(record['species'])} of 10 species" in text
 
 
-def test_it_goes_on_after_the_last_step_that_is_there(reduced, tmp_path, monkeypatch):
-    """Stopped after the first step, and done again by the same call; a finished one is read."""
+def test_it_goes_on_after_the_last_file_that_is_there(reduced, tmp_path, monkeypatch):
+    """Killed after the first step, after the mechanism and after the last record are written, and
+    done again by the same call; a finished one is read."""
     folder, known = reduced
     for part in folder.glob("references*"):
         shutil.copytree(part, tmp_path / part.name)
     monkeypatch.setattr(result, "times", lambda *_: [2e-6, 1e-6])
+    write, left = records.write_files, [0]
 
-    def stop(self, *_):
-        raise KeyboardInterrupt
+    def killed(*given, **options):
+        write(*given, **options)
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
 
-    def first_of_path(*given):
-        yield next(path(*given))
-        stop(*given)
-
-    path = Search.path
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Search, "path", first_of_path)
-        reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
-    begun = json.loads((tmp_path / "reduce.json").read_text())
-    assert len(begun["path"]) == 1 and "file" not in begun
-    record = reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
-    assert record["path"][0] == begun["path"][0]  # with its seconds: it was not walked again
-    for key in ("species", "reactions", "judged", "held_out", "file"):
-        assert record[key] == known[key], key
+    seen = []
+    for left[0] in (1, 1, 2):
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(records, "write_files", killed)
+            reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
+        seen.append(json.loads((tmp_path / "reduce.json").read_text()))
+        assert (tmp_path / known["file"]).exists() == (len(seen) > 1)
+    assert len(seen[0]["path"]) == 1 and "file" not in seen[1] and "file" in seen[2]
     monkeypatch.setattr(reducing, "detailed_results", stop)
-    assert reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF) == record
-    with pytest.raises(ValueError, match="of another reduction, with other ranges: give"):
+    record = reduce_mechanism("h2o2.yaml", folder=tmp_path, **OF)
+    assert record["path"][0] == seen[0]["path"][0]  # with its seconds: it was not walked again
+    for key in ("species", "reactions", "judged", "held_out", "file", "file_sha256"):
+        assert record[key] == known[key], key
+    assert [path.name for path in tmp_path.glob("*.yaml")] == [known["file"]]
+    with pytest.raises(ValueError, match="of another reduction, with other .*ranges.fuel: give"):
         reduce_mechanism("h2o2.yaml", folder=tmp_path, fuel="H2:1, H:0.1", error=0.02)
+    text = load_mechanism("h2o2.yaml").text
+    assert "diameter: 2.92" in text  # of the transport data of H2
+    (tmp_path / "h2o2.yaml").write_text(text.replace("diameter: 2.92", "diameter: 1.92"))
+    with pytest.raises(ValueError, match="of another reduction, with other text: give"):
+        reduce_mechanism(str(tmp_path / "h2o2.yaml"), folder=tmp_path, **OF)
 
 
-def test_another_limit_takes_the_references_that_are_there(reduced, tmp_path, monkeypatch):
-    """In a folder with a finished reduction, whose numbers stay beside its mechanism."""
-    folder, known = reduced
-    shutil.copytree(folder, tmp_path / "reduced")
+def test_no_reduction_replaces_another(reduced, tmp_path, monkeypatch):
+    """Others of the same folder take the references that are there. One with as many species has a
+    name of its own, what is not finished stays, and every command finds its own result again."""
+    known, folder = reduced[1], tmp_path / "reduced"
+    shutil.copytree(reduced[0], folder)
     monkeypatch.setattr(result, "times", lambda *_: [2e-6, 1e-6])
     for computed in ("detailed_delays", "detailed_extinctions", "flame_of"):
         monkeypatch.setattr(references, computed, lambda *_: pytest.fail("computed again"))
-    record = reduce_mechanism("h2o2.yaml", folder=tmp_path / "reduced", fuel="H2:1", species=9)
-    assert len(record["species"]) == 9 and record["inputs"]["species"] == 9
-    before = json.loads((tmp_path / "reduced" / known["file"]).with_suffix(".json").read_text())
-    assert before["inputs"]["error"] == 0.02 and before["file"] == known["file"]
+    n, text = len(known["species"]), (folder / known["file"]).read_bytes()
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(reducing, "choose", stop)
+        reduce_mechanism("h2o2.yaml", folder=folder, fuel="H2:1", species=n)
+    reduce_mechanism("h2o2.yaml", folder=folder, fuel="H2:1", error=0.3)
+    (unfinished,) = folder.glob("reduce.*.json")
+    path = json.loads(unfinished.read_text())["path"]
+    record = reduce_mechanism("h2o2.yaml", folder=folder, fuel="H2:1", species=n)
+    assert record["path"] == path and not unfinished.exists()
+    assert len(record["species"]) == n and record["inputs"]["species"] == n
+    assert record["file"] not in (known["file"], f"h2o2-{n}.yaml")
+    assert (folder / known["file"]).read_bytes() == text
+    monkeypatch.setattr(reducing, "detailed_results", stop)
+    assert reduce_mechanism("h2o2.yaml", folder=folder, **OF) == known
+    assert reduce_mechanism("h2o2.yaml", folder=folder, fuel="H2:1", species=n) == record
+
+
+def test_a_name_that_is_taken_is_left(tmp_path):
+    """By another text, or by the record of another reduction; what a killed process wrote is its
+    own."""
+    assert free_name(tmp_path, "a-9", b"ours") == "a-9.yaml"
+    (tmp_path / "a-9.yaml").write_bytes(b"ours")
+    assert free_name(tmp_path, "a-9", b"ours") == "a-9.yaml"
+    assert free_name(tmp_path, "a-9", b"other") == "a-9-2.yaml"
+    (tmp_path / "a-9.json").touch()
+    (tmp_path / "a-9-2.yaml").symlink_to("nowhere")
+    assert free_name(tmp_path, "a-9", b"ours") == "a-9-3.yaml"
 
 
 def test_a_number_of_species_is_that_of_the_path_or_refused(network):
@@ -134,9 +172,12 @@ def test_the_command_prints_the_errors_and_writes_the_page(reduced, capsys):
     page = (folder / "reduce.html").read_text()
     assert all(word in page for word in ("ignition delay", "extinction", "Held-out cases"))
     mechanism = folder / record["file"]
-    mechanism.rename(folder / "elsewhere")
+    text = mechanism.read_text()
+    mechanism.write_text(text.replace("AR", "Ar") + "# edited")
+    assert command.main(given) == 2 and "is not as it was written: put" in capsys.readouterr().out
+    mechanism.unlink()
     assert command.main(given) == 2 and "put it back" in capsys.readouterr().out
-    (folder / "elsewhere").rename(mechanism)
+    mechanism.write_text(text)
     hold = "import sys, pathlib; from combred.processes.lock import locked\n"
     hold += "with locked(pathlib.Path(sys.argv[1])): print(flush=True), sys.stdin.read()"
     with subprocess.Popen(

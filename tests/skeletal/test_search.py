@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from combred.files.records import read_record
+from combred.skeletal import search as search_module
 from combred.skeletal.flames import Flame
 from combred.skeletal.judging import Bench, Panel, worst
-from combred.skeletal.reducing import Wanted, choose
+from combred.skeletal.reducing import Wanted, choose, walk
 from combred.skeletal.search import Search, Step
 
 
@@ -81,6 +83,32 @@ def test_after_a_swap_species_leave_alone_again(network):
     steps = [search.judge(network.whole().without(*gone), gone) for gone in ([], [2])]
     found = choose(search, steps, Wanted(error=0.01), lambda *_: None)
     assert np.flatnonzero(~found.skeleton.species).tolist() == [3, 4, 5] and found.error == 6e-3
+
+
+def test_a_walk_that_was_stopped_ends_as_one_that_was_not(network, tmp_path, monkeypatch):
+    """A round looks at the best of the round before, whose estimates therefore are kept. Without
+    them species 3 would leave after species 0. The seconds before the stop count."""
+    monkeypatch.setattr(search_module, "LOOKED_AT", 2)
+    prices = [1e-2, 2e-2, 3e-2, 4e-2, *[np.inf] * 6]
+    gone = {frozenset((0, 3)): 1e-2, frozenset((0, 1, 3)): 3e-2, frozenset((0, 1, 2)): 6e-2}
+    file = tmp_path / "reduce.json"
+
+    def walk_on(record, on_progress=lambda *_: None):
+        search = Search(panel(network, Priced(prices, gone=gone)), 0.01, frozenset())
+        steps = walk(search, network.whole(), record, file, Wanted(error=0.01), on_progress)
+        return [step.removed for step in steps]
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    whole = walk_on({"path": []})
+    assert whole[1:3] == [[network.mechanism.species_names[k]] for k in (0, 1)]
+    with pytest.raises(KeyboardInterrupt):
+        walk_on({"path": []}, stop)
+    stopped = read_record(file)
+    assert len(stopped["path"]) == 1
+    stopped["path"][0]["seconds"] = 100.0
+    assert walk_on(stopped) == whole and read_record(file)["path"][-1]["seconds"] > 100.0
 
 
 def test_as_many_reactions_leave_as_the_limit_allows(network):

@@ -116,7 +116,7 @@ def _delays(
     ignites = np.flatnonzero(np.isfinite(delay))
     if not len(ignites):
         return delay
-    found = np.full(len(T), np.inf)
+    found = delay.copy()
     if kind == "first stage":
         begin = T[ignites], p[ignites], Y[ignites]
         mark = first_stage(solver, begin, begin[0] + IGNITED, delay[ignites], tolerance)
@@ -240,7 +240,7 @@ def _maximum(way: _Way, states: np.ndarray, delay: Rows, early: bool = False) ->
     t = way.solver.time_to(
         T, states[:, 1], states[:, 2:], T + BEFORE, MARGIN * delay, way.tolerance
     )
-    t = np.minimum(t, delay)
+    t = np.fmin(t, delay)  # NaN where the solver fails
     dt = np.maximum((delay - t) / OF_RISE, SHARP * delay)
     near = np.flatnonzero((delay - t <= SLOW * delay) & (t > 0.0) & (not early))
     states, start = states.copy(), np.zeros(len(t))

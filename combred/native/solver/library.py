@@ -71,16 +71,30 @@ class Integrator(Stepper):
         self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, threads: int = 1
     ) -> tuple[Rows, Rows]:
         """As `Stepper.advance`; threads: how many share the states, without sources."""
-        if threads == 1:
-            found = self.attempt(T, p, Y, dt, tolerance)
-        elif self.sources:
-            raise ValueError("threads do not share sources: give threads=1")
-        else:
-            from combred.native.solver.sharing import attempt_on
-
-            found = attempt_on(threads, self, states_of(T, p, Y), dt, tolerance)
-        found = self._checked(found, p, dt)
+        found = self._checked(self._attempt_on(threads, T, p, Y, dt, tolerance), p, dt)
         return found.T, found.Y
+
+    def integrate(
+        self,
+        T: Rows,
+        p: Real,
+        Y: Rows,
+        dt: Real,
+        tolerance: Tolerance = None,
+        max_steps: int = 0,
+        threads: int = 1,
+    ) -> Solution:
+        """As `Stepper.integrate`; threads as in `advance`."""
+        return self._checked(self._attempt_on(threads, T, p, Y, dt, tolerance, max_steps), p, dt)
+
+    def _attempt_on(self, threads: int, T: Rows, p: Real, Y: Rows, *how) -> Solution:
+        if threads == 1:
+            return self.attempt(T, p, Y, *how)
+        if self.sources:
+            raise ValueError("threads do not share sources: give threads=1")
+        from combred.native.solver.sharing import attempt_on
+
+        return attempt_on(threads, self, states_of(T, p, Y), *how)
 
     def attempt(
         self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
@@ -100,15 +114,17 @@ class Integrator(Stepper):
     ) -> Rows:
         """The times (n,) [s] at which states T (n,) [K], p [Pa], Y (n, n_species) pass the
         temperatures `until` (n,) [K] from below: ignition delays, in one call of the solver alone.
-        Infinite where a state does not within `longest` [s], one for all or (n,). Raises ValueError
-        as `attempt`, and with sources."""
+        Infinite where a state does not within `longest` [s], one for all or (n,); NaN where the
+        solver fails. Raises ValueError as `attempt`, and with sources."""
         if self.sources:
             raise ValueError("time_to knows no sources: advance in short steps, and look at T")
         states = states_of(T, p, Y)
         wanted, times = np.array(np.broadcast_to(until, len(states)), float), np.empty(len(states))
         chosen = self.tolerance if tolerance is None else tolerance
-        self.library.integrate_in_place(states, longest, chosen, 0, self.reactor, (wanted, times))
-        return times
+        error, _ = self.library.integrate_in_place(
+            states, longest, chosen, 0, self.reactor, (wanted, times)
+        )
+        return np.where(error <= 1.0, times, np.nan)
 
     def rates(self, T: Rows, p: Real, Y: Rows) -> tuple[Rows, Rows]:
         """Net production rate dY/dt and destruction rate [1/s] of each species, (n, n_species)

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.states import Real, Rows, Tolerance
+from combred.chemistry.states import Real, Rows, Tolerance, require_real
 from combred.chemistry.stepper import Solution
 from combred.native.builder import build
 from combred.native.library import Library, load_built
@@ -39,7 +39,7 @@ class MultipliedSolver(Integrator):
         library, n = _library(mechanism)
         super().__init__(library, tolerance, *kept)
         self.mechanism = mechanism
-        self.factors = np.array(factors, dtype=np.float64)
+        self.factors = require_real("multipliers", factors).copy()
         if self.factors.shape != (n,):
             raise ValueError(
                 f"multipliers have shape {self.factors.shape}: give one for each of the {n} "

@@ -15,7 +15,12 @@ PARTS = 4  # blocks of each thread, so that those with easy states take more of 
 
 
 def attempt_on(
-    threads: int, solver: Stepper, states: Rows, dt: Real, tolerance: Tolerance
+    threads: int,
+    solver: Stepper,
+    states: Rows,
+    dt: Real,
+    tolerance: Tolerance,
+    max_steps: int = 0,
 ) -> Solution:
     """As `solver.attempt`, of states [T, p, Y] (n, 2 + n_species). Raises ValueError for fewer
     threads than 1."""
@@ -26,7 +31,7 @@ def attempt_on(
 
     def advance(rows: np.ndarray) -> Solution:
         T, p, Y = states[rows, 0], states[rows, 1], states[rows, 2:]
-        return solver.attempt(T, p, Y, steps[rows], tolerance)
+        return solver.attempt(T, p, Y, steps[rows], tolerance, max_steps)
 
     blocks = np.array_split(np.arange(n), min(PARTS * threads, max(n, 1)))
     with ThreadPoolExecutor(threads) as pool:

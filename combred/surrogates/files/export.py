@@ -17,6 +17,7 @@ from combred.config.fields import shown
 from combred.files.records import strict, write_bytes, write_json
 from combred.files.torch_archive import damage_in, reaching_out
 from combred.surrogates.files.card import require_card_of
+from combred.surrogates.files.storage import content_digest
 from combred.surrogates.model.surrogate import Surrogate
 
 ARCHIVE = b"PK"  # the first bytes of a zip file
@@ -38,6 +39,7 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
     require_card_of(surrogate, card)
     path, card = Path(path), strict(card)
     surrogate = surrogate.cpu().eval().requires_grad_(False)
+    vars(surrogate)["digest"] = content_digest(surrogate, surrogate.mechanism)  # in the file, too
     buffer = io.BytesIO()  # so that a full disk raises OSError, which is reported
     torch.jit.save(
         torch.jit.script(surrogate), buffer, _extra_files={"card.json": json.dumps(card)}

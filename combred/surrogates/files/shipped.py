@@ -82,9 +82,10 @@ def last_stage(folder: Path) -> Path:
     found = {path: STAGE.fullmatch(path.name) for path in folder.iterdir()}
     stages = {int(match[1]): path for path, match in found.items() if match}
     if not stages:
+        mechanism = next(iter(sorted(folder.glob("*.yaml"))), None)
         raise FileNotFoundError(
             f"{folder} has no network: they are the files stageN.safetensors in the folder of a "
-            "run, as runs/drm19-default"
+            "run, as runs/drm19-default" + f". For a mechanism give {mechanism}" * bool(mechanism)
         )
     return stages[max(stages)]
 

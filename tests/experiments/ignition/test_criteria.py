@@ -103,6 +103,12 @@ def test_what_would_seem_not_to_ignite_is_refused(solver_of, h2o2, mixtures, cha
         combred.ignition_delay(solver_of(h2o2), T, p, Y, **changed)
 
 
+@pytest.mark.parametrize("criterion", ["max dT/dt", 400.0])
+def test_a_delay_that_the_solver_cannot_compute_is_nan(solver_of, h2o2, mixtures, criterion):
+    delays = combred.ignition_delay(solver_of(h2o2), *mixtures, criterion, tolerance=1e-30)
+    assert np.isnan(delays).all()
+
+
 class Prescribed(Stepper):
     """T as a function of a clock, which Y holds."""
 

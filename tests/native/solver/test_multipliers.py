@@ -107,6 +107,7 @@ def test_threads_have_their_own_factors(h2o2, multiplied):
         (np.ones(3), r"multipliers have shape \(3,\): give one for each of the 29 reactions"),
         (np.full(29, -1.0), "the multiplier of reaction 1 is -1.0: give numbers from 0 up"),
         (np.full(29, np.nan), "the multiplier of reaction 1 is nan"),
+        (np.ones(29) * 1j, "multipliers has to be real numbers"),
     ],
 )
 def test_wrong_factors_are_refused(h2o2, multiplied, factors, told):

@@ -375,6 +375,8 @@ def test_advance_on_threads_gives_the_same_bits(drm19, solver_of, burning, toler
         known = solver.advance(*states, steps, tolerance)
         found = solver.advance(*states, steps, tolerance, threads=3)
         assert all(map(np.array_equal, known, found))
+    one = solver.integrate(*burning, dt, tolerance, max_steps=10**6, threads=3)
+    assert np.array_equal(one.steps, solver.integrate(*burning, dt, tolerance).steps)
     T, p, Y = burning
     with pytest.raises(ValueError, match=r"row 41\)"):
         solver.advance(np.where(np.arange(60) == 41, 20.0, T), p, Y, dt, tolerance, threads=3)

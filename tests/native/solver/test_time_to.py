@@ -37,5 +37,6 @@ def test_a_state_that_is_there_or_ends_before(solver_of, h2o2, mixtures):
     assert np.array_equal(solver.time_to(T, p, Y, 1700.0, 1.01 * delay) > 0.0, [True] * 3)
     with pytest.raises(ValueError):
         solver.time_to(T, p, Y, np.full(2, 1700.0), 0.1)
+    assert np.isnan(solver.time_to(T, p, Y, 1700.0, 0.1, 1e-30)).all()  # the solver fails
     many = solver.time_to(*(np.repeat(x, 300, axis=0) for x in (T, p, Y)), 1700.0, 0.1)
     assert np.allclose(many.reshape(3, 300), delay[:, None], rtol=1e-6)

@@ -7,13 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.mechanism import Mechanism, mechanism_of_text
 from combred.chemistry.reactor import CVODE
 from combred.config.command import resolve
 from combred.experiments.stirred import experiment as stirred
 from combred.experiments.stirred.reactor import StirredRun
 from combred.experiments.storage import read_runs
 from combred.files.records import read_record, write_record
+from combred.pipeline import artefacts
 from combred.pipeline.run import Run
 from combred.pipeline.steps import validate
 
@@ -133,3 +134,13 @@ def test_a_network_of_the_state_alone_has_no_stirred_reactors(tmp_path, h2o2, ca
     assert numbers["stirred_inputs"] == {} and "stirred" not in numbers["stages"]["stage0"]
     assert not (tmp_path / "stirred.h5").exists()
     assert "stirred" not in capsys.readouterr().out
+
+
+def test_flames_of_other_transport_data_are_marched_again(h2o2, tmp_path):
+    other = mechanism_of_text(
+        h2o2.text.replace("diameter: 2.92", "diameter: 3.92"), h2o2.name, h2o2.phase
+    )
+    settings = resolve(ASKED[:-1])
+    runs = (Run(settings, of, tmp_path) for of in (h2o2, h2o2, other))
+    one, same, changed = (artefacts.flames(run).inputs for run in runs)
+    assert other.sha256 == h2o2.sha256 and one == same != changed

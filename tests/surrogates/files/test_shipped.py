@@ -88,6 +88,9 @@ def test_an_unknown_name_is_refused_with_the_most_similar_one():
 def test_the_folder_of_a_run_is_its_last_stage(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"has no network.*stageN\.safetensors"):
         combred.load(tmp_path)
+    (tmp_path / "h2o2-9.yaml").touch()  # as `combred reduce` leaves it
+    with pytest.raises(FileNotFoundError, match=r"For a mechanism give .*h2o2-9\.yaml"):
+        combred.load(tmp_path)
     stages = ("stage2", "stage10", "stage11.merged")
     for name, stage in zip((NAMES[-1], NAMES[-2], NAMES[-1]), stages, strict=True):
         shutil.copy(FOLDER / f"{name}.safetensors", tmp_path / f"{stage}.safetensors")

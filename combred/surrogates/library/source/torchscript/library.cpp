@@ -63,11 +63,11 @@ struct Model {
 
   Model() : network(torch::jit::load(beside("surrogate.pt"), torch::kCPU)) {
     network.eval();
-    size_t k = 0;
-    for (const auto &name : network.attr("species").toListRef())
-      if (k == identity::SPECIES || name.toStringRef() != identity::SPECIES_NAMES[k++])
-        throw std::runtime_error(beside("surrogate.pt") + " has other species: export it again");
-    if (!solve) throw std::runtime_error(beside("libsolver.so") + " cannot be loaded: export it again");
+    if (!network.hasattr("digest") || network.attr("digest").toStringRef() != identity::DIGEST)
+      throw std::runtime_error(beside("surrogate.pt") + " is not the network of this library: export it again");
+    const auto mechanism = of_solver(&combred_mechanism_sha256, "combred_mechanism_sha256");
+    if (!solve || !mechanism || std::string(mechanism()) != identity::MECHANISM_SHA256)
+      throw std::runtime_error(beside("libsolver.so") + " is not the solver of this library: export it again");
   }
 
   // States (n, COLUMNS) after dt (n), in place, and their error ratios.

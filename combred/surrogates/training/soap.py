@@ -23,7 +23,7 @@ class Soap(torch.optim.Optimizer):
         self.widest = widest
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
         """Make one step. The first one finds the bases alone."""
         for group in self.param_groups:
             n, group["step"] = group["step"], group["step"] + 1

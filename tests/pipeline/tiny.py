@@ -52,7 +52,7 @@ def cheap_steps(in_process) -> Iterator[None]:
         for module in (choice, export):  # C++ takes seconds: for few runs
             patch.setattr(module, "is_compiled", lambda surrogate: surrogate.kinetics)
         patch.setattr(exporter, "build_portable", _for_this_cpu)
-        patch.setattr(validate, "compiling_ahead", lambda surrogate: nullcontext())
+        patch.setattr(validate, "compiling_ahead", lambda surrogates: nullcontext())
         patch.setattr(timing, "WARM_UP", 0)
         patch.setattr(timing, "CVODE_STATES", 8)
         patch.setattr(stirred, "CASE", few)

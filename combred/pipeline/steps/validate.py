@@ -65,7 +65,7 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
         SOLVER: partial(Solver, run.mechanism, Surrogate.TOLERANCE)
     }
     solvers |= {f"stage{i}": partial(fastest, one) for i, one in enumerate(surrogates)}
-    with compiling_ahead(surrogates[-1]):
+    with compiling_ahead(surrogates):
         for key, one in list(every.items()):
             try:
                 refer(run, one)

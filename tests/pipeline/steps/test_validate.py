@@ -35,7 +35,7 @@ def tiny(monkeypatch, in_process):
     names = "CVODE", "solver", "stage 0"
     times = {"times": {name: {"median": 1e-5} for name in names}, "solved": {}}
     monkeypatch.setattr(validate, "measure_times", lambda *_: times)
-    monkeypatch.setattr(validate, "compiling_ahead", lambda surrogate: nullcontext())
+    monkeypatch.setattr(validate, "compiling_ahead", lambda surrogates: nullcontext())
     with in_process():
         yield
 

@@ -59,16 +59,28 @@ def build_portable(files: dict[str, str], folder: Path | None = None) -> Path:
     On x86-64 it holds code for the levels v2 (SSE4.2), v3 (AVX2) and v4 (AVX-512), and chooses when
     it is loaded; elsewhere one code, for the oldest CPU.
     """
+    return _library(files, folder, find_compiler(), _portable_objects(files))
+
+
+def compile_ahead(files: dict[str, str], scratch: Path) -> None:
+    """Compile what the libraries of `build_portable` of a mechanism have in common, nine tenths of
+    such a library, for the cache; scratch: an empty folder. Errors as those of `build`."""
+    every = _portable_objects(files).items()
+    shared = {name: flags for name, flags in every if name.startswith(SHARED)}
+    _compiled(files, scratch, find_compiler(), shared)
+
+
+def _portable_objects(files: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """The objects of a library for every CPU, with their own flags."""
     pieces = _pieces(files)
-    objects = pieces
-    if platform.machine() in ("x86_64", "AMD64"):
-        levels = {name: (*flags, f"-DCOMBRED_LEVEL={name}") for name, flags in LEVELS.items()}
-        objects = {"dispatch": ("-DCOMBRED_DISPATCH",)} | {
-            f"{piece}-{level}": (*own, *flags)
-            for level, flags in levels.items()
-            for piece, own in pieces.items()
-        }
-    return _library(files, folder, find_compiler(), objects)
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return pieces
+    levels = {name: (*flags, f"-DCOMBRED_LEVEL={name}") for name, flags in LEVELS.items()}
+    return {"dispatch": ("-DCOMBRED_DISPATCH",)} | {
+        f"{piece}-{level}": (*own, *flags)
+        for level, flags in levels.items()
+        for piece, own in pieces.items()
+    }
 
 
 def _main(files: dict[str, str]) -> str:
@@ -108,7 +120,10 @@ def _library(
             if library.is_dir():
                 shutil.rmtree(library)
         with tempfile.TemporaryDirectory(dir=home) as scratch:
-            content = sealed(_compiled(files, Path(scratch), compiler, objects))
+            linked = Path(scratch) / "linked.so"
+            made = _compiled(files, Path(scratch), compiler, objects)
+            run([[*link_command(compiler), *map(str, made), "-o", str(linked)]])
+            content = sealed(linked.read_bytes())
             with contextlib.suppress(OSError):  # they are there
                 os.rename(Path(scratch) / SOURCES, library.with_suffix(""))
             write_files({library: content}, COMPILED)
@@ -154,12 +169,11 @@ def _tell(text: str) -> None:
 
 def _compiled(
     files: dict[str, str], scratch: Path, compiler: list[str], objects: dict[str, tuple[str, ...]]
-) -> bytes:
-    """The library of files, which are written to `SOURCES` in the folder `scratch`: others may
+) -> list[Path]:
+    """The objects of files, which are written to `SOURCES` in the folder `scratch`: others may
     compile other files for the same place. Objects of the mechanism alone are those of the cache,
     and new ones are kept there."""
-    compile, link = compile_command(compiler), link_command(compiler)
-    sources, linked = scratch / SOURCES, scratch / "linked.so"
+    compile, sources = compile_command(compiler), scratch / SOURCES
     for file, text in files.items():
         (sources / file).parent.mkdir(parents=True, exist_ok=True)
         (sources / file).write_text(text)
@@ -183,8 +197,7 @@ def _compiled(
     for name in kept.keys() - found.keys():
         with contextlib.suppress(OSError):
             write_files({kept[name]: sealed(made[name].read_bytes())}, COMPILED)
-    run([[*link, *map(str, (made | found).values()), "-o", str(linked)]])
-    return linked.read_bytes()
+    return list((made | found).values())
 
 
 def _digest(words: list[str], files: dict[str, str]) -> str:

@@ -45,7 +45,7 @@ def export(
     written = {folder / source: text.encode()}
     written[folder / "combred.h"] = (SOURCE / "combred.h").read_bytes()
     try:
-        written[library] = build_portable({source: text}).read_bytes()
+        written[library] = build_portable(files).read_bytes()
     except CompilerError as error:
         log.warning(
             "%s is not written (%s). Compile %s where there is a compiler, with the command in its "

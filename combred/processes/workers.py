@@ -26,7 +26,7 @@ CHECK = 0.1  # s between two looks at the parent by a worker that is loading mod
 
 
 @contextmanager
-def open_pool(workers: int, start: Callable[..., None], *arguments) -> Iterator[Executor]:
+def open_pool(workers: int, start: Callable[..., Any], *arguments) -> Iterator[Executor]:
     """A pool of `workers` new processes; each calls start(*arguments) first. An exception in the
     context, as of Ctrl-C, ends the processes at once.
 
@@ -116,7 +116,7 @@ def _arrive(parent: int) -> _Worker:
     return _Worker.__new__(_Worker)
 
 
-def _begin(start: Callable[..., None], arguments: tuple) -> None:
+def _begin(start: Callable[..., Any], arguments: tuple) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and stops us
     start(*arguments)
 

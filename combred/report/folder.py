@@ -76,13 +76,13 @@ class Folder:
             for key, group in groups.items()
         }
 
-    @property
-    def cases(self) -> str:
-        """The ignitions in words: all combinations of T0, phi and p."""
-        rows = self.compared["solver"]["cases"]
-        T0, phi, p = (list(dict.fromkeys(row[key] for row in rows)) for key in ("T0", "phi", "p"))
-        in_atm = several([float(atmospheres(value)) for value in p], "atm")
-        return f"T0 {several(T0, 'K')}, phi {several(phi)}, p {in_atm}"
+
+def cases(numbers: dict) -> str:
+    """The ignitions in words: all combinations of T0, phi and p; numbers: of validation.json."""
+    rows = numbers["solver"]["cases"]
+    T0, phi, p = (list(dict.fromkeys(row[key] for row in rows)) for key in ("T0", "phi", "p"))
+    in_atm = several([float(atmospheres(value)) for value in p], "atm")
+    return f"T0 {several(T0, 'K')}, phi {several(phi)}, p {in_atm}"
 
 
 def stages(numbers: dict) -> dict[int, dict]:

@@ -42,8 +42,6 @@ def made_section(folder: Folder) -> Section:
 def training_rows(s: dict, shipped: str) -> list[list[str]]:
     """Where the states of the training come from, and what the network is."""
     sampling = s["sampling"]
-    T0, phi, dt = (span(sampling[key]) for key in ("T0", "phi", "dt"))
-    p = " to ".join(dict.fromkeys(map(atmospheres, sampling["p"])))
     kinds = "mixtures, ignitions and mixing layers of a flow"
     if sampling["sampler"] == "premixed":
         kinds = f"{sampling['ignitions']} premixed ignitions, and flames"
@@ -51,11 +49,18 @@ def training_rows(s: dict, shipped: str) -> list[list[str]]:
     if s["network"]["kinetics"]:
         does = "corrects quasi-steady-state (QSS) steps; any dt in its range"
     return [
-        ["states sampled", f"{kinds}: T0 {T0} K, phi {phi}, p {p} atm"],
-        ["time step dt of the states", f"{dt}{NBSP}s"],
+        ["states sampled", f"{kinds}: {ranges(sampling)}"],
+        ["time step dt of the states", f"{span(sampling['dt'])}{NBSP}s"],
         ["network", does],
         ["stage 0", f"{shipped}, which comes with combred" if shipped else "trained"],
     ]
+
+
+def ranges(sampling: dict) -> str:
+    """The ranges of the states of the training in words."""
+    p = " to ".join(dict.fromkeys(map(atmospheres, sampling["p"])))
+    T0, phi = span(sampling["T0"]), span(sampling["phi"])
+    return f"T0 {T0}{NBSP}K, phi {phi}, p {p}{NBSP}atm"
 
 
 def seconds(folder: Folder) -> dict[str, float | None]:

@@ -12,12 +12,12 @@ from combred.experiments.metrics import worst
 from combred.report import verdict
 from combred.report.blocks import Block, Section
 from combred.report.flows import flame_section, reference_said, stirred_section
-from combred.report.folder import Folder
+from combred.report.folder import Folder, cases
 from combred.report.formats import NBSP
 from combred.report.histories import history, history_picture
 from combred.report.ignitions import ignition_section
 from combred.report.pages import Page, write_page
-from combred.report.provenance import limit_section, made_section
+from combred.report.provenance import limit_section, made_section, ranges
 from combred.report.reduction import reduction_section
 
 NUMBERS = "validation.json"
@@ -31,12 +31,14 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
     belongs to another mechanism.
     """
     run = Folder(folder, mechanism)
+    s = run.settings
+    trained = f" The states of the training have {ranges(s['sampling'])}." if s else ""
     page = Page(
         title=f"Networks, solver and CVODE: {run.inputs['fuel']}, {mechanism.name}",
         name=f"run {run.path.resolve().name}",
         alarms=verdict.alarms(run),
         verdict=verdict.sentence(run.validation),
-        further=verdict.further(run.validation),
+        further=f"{verdict.further(run.validation)}{trained}",
         head=[*temperature(run), verdict.comparison(run.validation, run.shipped)],
         sections=[
             *experiments(run),
@@ -72,7 +74,7 @@ def temperature(run: Folder) -> list[Block]:
 def experiments(run: Folder) -> list[Section]:
     """The ignitions, and the flames and stirred reactors if there are any."""
     results = {name: of["cases"] for name, of in run.compared.items()}
-    said = f"Cases: {run.cases}."
+    said = f"Cases: {cases(run.validation)}."
     sections = [ignition_section(said, results, NUMBERS)]
     off, last = run.validation.get("reference_difference", {}), run.stages[run.last]
     if "flame" in last:

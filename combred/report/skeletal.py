@@ -30,12 +30,14 @@ def write_reduction(folder: Path) -> Path:
     where there are no numbers, or not all of them."""
     record = read_finished(folder / RECORD, "file", "reduction")
     inputs = record["inputs"]
+    of_ignitions, of_flames = ranges(inputs["ranges"])
+    where = f"Ignitions are judged at {of_ignitions}; flames and reactors at {of_flames}."
     page = Page(
         title=f"{inputs['mechanism']} reduced to {len(record['species'])} species",
         name=inputs["mechanism"],
         alarms=alarms(record),
         verdict=sentence(record),
-        further=further(record),
+        further=f"{where} {further(record)}",
         head=[
             Picture(
                 "species", partial(draw_errors, record),
@@ -198,17 +200,26 @@ def refit_section(record: dict) -> list[Section]:
     return [Section("Refitted rate constants", [text, table])] * bool(changed)
 
 
+def ranges(of: dict) -> tuple[str, str]:
+    """The judged ignitions, and the judged flames and reactors, in words."""
+    p, flame_p = (list(map(atmospheres, of[key])) for key in ("p", "flame_p"))
+    T0 = span([round(T) for T in of["T0"]])
+    return (
+        f"{T0} K, {' to '.join(p)} atm, phi {span(of['phi'])}",
+        f"300 K, {' and '.join(flame_p)} atm, phi {span(of['flame_phi'])}",
+    )
+
+
 def provenance(record: dict) -> Section:
     """What the numbers were made with."""
     inputs, of = record["inputs"], record["inputs"]["ranges"]
+    of_ignitions, of_flames = ranges(of)
     rows = [
         ["mechanism", f"{inputs['mechanism']}, phase {inputs['phase']}"],
         ["sha256", f"`{inputs['sha256'][:16]}`"],
         ["mixture", f"{of['fuel']} in {of['oxidizer']} (moles)"],
-        ["ignitions", f"{span([round(T) for T in of['T0']])} K, "
-         f"{' to '.join(map(atmospheres, of['p']))} atm, phi {span(of['phi'])}"],
-        ["flames and reactors", f"300 K, {' and '.join(map(atmospheres, of['flame_p']))} atm, phi "
-         f"{span(of['flame_phi'])}"],
+        ["ignitions", of_ignitions],
+        ["flames and reactors", of_flames],
         ["kept", ", ".join(inputs["keep"]) or "fuel and oxidizer"],
         ["machine", record["machine"]],
         *(["time of the path", duration(row["seconds"])] for row in record["path"][-1:]),

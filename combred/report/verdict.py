@@ -5,7 +5,7 @@ The numbers are those of validation.json.
 """
 
 from combred.report.blocks import Note, Table
-from combred.report.folder import Folder, stages
+from combred.report.folder import Folder, cases, stages
 from combred.report.formats import NBSP, NO_FLAME, kelvin, microseconds, percent, shape
 
 
@@ -39,7 +39,7 @@ def sentence(numbers: dict) -> str:
 
 
 def further(numbers: dict) -> str:
-    """The size of the network and its errors; numbers: of validation.json."""
+    """The size of the network, its errors and their cases; numbers: of validation.json."""
     results = stages(numbers)
     last, result = list(results.items())[-1]
     share = percent(result["weights"] / results[min(results)]["weights"])
@@ -48,15 +48,19 @@ def further(numbers: dict) -> str:
         f"weights{f', {share} of those of stage 0' if last else ''}."
     )
     error, ignited = result["delay_error"], [row for row in result["cases"] if row["ignited"]]
+    of_flames, where = "", f"The ignitions have {cases(numbers)}."
+    if "flame" in result:
+        speed = percent(result["flame"]["speed_error"]["worst"], "", NO_FLAME)
+        of_flames = f" Flame speeds differ from those of the solver in doubles by at most {speed}."
     if not failures(result):
         return (
             f"{said} With it the delays of {len(ignited)} ignitions differ from CVODE's by "
             f"{percent(error['median'])} (median) and {percent(error['worst'])} (worst, at "
             f"{result['worst_case']}), the burnt temperatures by at most "
-            f"{kelvin(result['burnt_T_error']['worst'])}."
+            f"{kelvin(result['burnt_T_error']['worst'])}.{of_flames} {where}"
         )
     others = percent(max((row["delay_error"] for row in ignited), default=None))
-    return f"{said} The delays of the other cases differ from CVODE's by up to {others}."
+    return f"{said} The delays of the other cases differ from CVODE's by up to {others}. {where}"
 
 
 def alarms(folder: Folder) -> list[Note]:

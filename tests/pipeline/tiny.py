@@ -4,7 +4,7 @@ A test calls the command in its own process.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from combred.experiments import judges
 from combred.experiments.stirred import experiment as stirred
 from combred.native import builder, exporter
 from combred.pipeline.command import main
-from combred.pipeline.steps import export
+from combred.pipeline.steps import export, validate
 from combred.surrogates import timing
 from combred.surrogates.library import choice
 from combred.surrogates.library.choice import StateFunction
@@ -52,6 +52,7 @@ def cheap_steps(in_process) -> Iterator[None]:
         for module in (choice, export):  # C++ takes seconds: for few runs
             patch.setattr(module, "is_compiled", lambda surrogate: surrogate.kinetics)
         patch.setattr(exporter, "build_portable", _for_this_cpu)
+        patch.setattr(validate, "compiling_ahead", lambda surrogates: nullcontext())
         patch.setattr(timing, "WARM_UP", 0)
         patch.setattr(timing, "CVODE_STATES", 8)
         patch.setattr(stirred, "CASE", few)

@@ -43,6 +43,18 @@ def test_the_table_of_the_comparison_is_validation_json(whole, numbers):
         assert number(row[4]) == 25
 
 
+def test_the_head_tells_the_ranges_of_validation_and_training(whole, numbers):
+    said = further(numbers).replace(NBSP, " ")
+    rows = numbers["solver"]["cases"]
+    assert "The ignitions have T0 " in said and f"{max(row['T0'] for row in rows):g} K" in said
+    head = Page(whole / "report.html").text.replace(NBSP, " ").partition("Largest errors")[0]
+    sampling = json.loads((whole / "settings.json").read_text())["sampling"]
+    assert f"The states of the training have T0 {sampling['T0'][0]:g} to " in head
+    for result in (numbers["solver"], *numbers["stages"].values()):
+        result["flame"] = {"speed_error": {"worst": 0.0123}}
+    assert "in doubles by at most 1.23 %." in further(numbers).replace(NBSP, " ")
+
+
 def test_a_case_that_does_not_ignite_is_named_first(single):
     page = Page(single / "report.html")
     numbers = json.loads((single / "validation.json").read_text())

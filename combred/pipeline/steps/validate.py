@@ -24,6 +24,7 @@ from combred.experiments.storage import Answers
 from combred.files.records import digest, read_record, write_record
 from combred.native.solver.library import Solver
 from combred.pipeline import artefacts
+from combred.pipeline.ahead import compiling_ahead
 from combred.pipeline.artefacts import Artefact
 from combred.pipeline.console import console, progress
 from combred.pipeline.resolved import of_settings
@@ -64,17 +65,18 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
         SOLVER: partial(Solver, run.mechanism, Surrogate.TOLERANCE)
     }
     solvers |= {f"stage{i}": partial(fastest, one) for i, one in enumerate(surrogates)}
-    for key, one in list(every.items()):
-        try:
-            refer(run, one)
-        except ValueError as error:
-            if key != "flame" or run.settings.validation.flame_phi != USUAL_FLAMES:
-                raise
-            console.print(f"  [bold yellow]no flame is validated:[/] {escape(str(error))}")
-            inputs[FIELDS[key]] = {}
-            del every[key]
-            continue
-        one.ask(solvers, progress)
+    with compiling_ahead(surrogates):
+        for key, one in list(every.items()):
+            try:
+                refer(run, one)
+            except ValueError as error:
+                if key != "flame" or run.settings.validation.flame_phi != USUAL_FLAMES:
+                    raise
+                console.print(f"  [bold yellow]no flame is validated:[/] {escape(str(error))}")
+                inputs[FIELDS[key]] = {}
+                del every[key]
+                continue
+            one.ask(solvers, progress)
     results = {name: errors(every, name) for name in solvers}
     for i, surrogate in enumerate(surrogates):
         network = surrogate.network

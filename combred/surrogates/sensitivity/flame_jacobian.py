@@ -44,7 +44,8 @@ def transport_jacobian(
         dY, dh = diffusion.derivatives(diffusion.fluxes(now, Y, rate=False), Y, h)
         return np.column_stack([dY, dh / H_SCALE])
 
-    base, J = rates(Y, h), sparse.lil_matrix((cells * n, cells * n))
+    base, unknowns = rates(Y, h), np.arange(cells * n).reshape(cells, n)
+    parts: list[tuple[np.ndarray, ...]] = []  # values, rows and columns
     for k in range(n):
         for first in range(3):
             moved_Y, moved_h, at = Y.copy(), h.copy(), np.arange(first, cells, 3)
@@ -55,8 +56,12 @@ def transport_jacobian(
                 steps = np.full(len(at), STEP_h / H_SCALE)
                 moved_h[at] += STEP_h
             change = rates(moved_Y, moved_h) - base
-            for i, step in zip(at, steps, strict=True):
-                near = slice(max(i - 1, 0), min(i + 2, cells))
-                rows = slice(near.start * n, near.stop * n)
-                J[rows, i * n + k] = change[near].reshape(-1, 1) / step
-    return J.tocsc()
+            for there in (at - 1, at, at + 1):
+                inside = (there >= 0) & (there < cells)
+                of, by = there[inside], unknowns[at[inside], k, None]
+                values = change[of] / steps[inside, None]
+                parts.append((values, unknowns[of], np.broadcast_to(by, values.shape)))
+    values, rows, columns = (np.concatenate(part).ravel() for part in zip(*parts, strict=True))
+    J = sparse.csc_matrix((values, (rows, columns)), shape=(cells * n, cells * n))
+    J.eliminate_zeros()
+    return J

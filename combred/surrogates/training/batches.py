@@ -88,5 +88,6 @@ class RowBatches:
                     rng = np.random.default_rng([self.seed, 4, epoch, 0])
                     order = torch.from_numpy(rng.permutation(rows)).to(self.x.device)
                 pick = order[at : at + size]
-                yield self.x[pick], self.z[pick]
+                # x[pick] takes four times as long
+                yield self.x.index_select(0, pick), self.z.index_select(0, pick)
             at += size

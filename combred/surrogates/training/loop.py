@@ -70,7 +70,7 @@ class TrainStep:
             loss = self.loss(self.model(x), z)
         else:
             rows = self.sensitivity.rows(step, len(x))
-            answer = self.model(torch.cat([x, self.sensitivity.x[rows]]))
+            answer = self.model(torch.cat([x, self.sensitivity.x.index_select(0, rows)]))
             loss = self.loss(answer[: len(x)], z) + self.sensitivity(answer[len(x) :], rows)
         self.optimizers.zero_grad()
         loss.backward()

@@ -60,7 +60,7 @@ class SensitivityLoss:
 
     def errors(self, answer: Tensor, rows: Tensor) -> Tensor:
         """s . e / dt (n,) of the network's answers (n, n_outputs) to the inputs of some rows."""
-        z, w = self.z[rows], self.w[rows]
+        z, w = self.z.index_select(0, rows), self.w.index_select(0, rows)
         found = answer[:, : z.size(1)]
         r = signed_power(found, 1.0 / self.power).clamp(-self.bound, self.bound)
         return ((r - signed_power(z, 1.0 / self.power)) * w).sum(dim=1)

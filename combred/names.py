@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-TRAIN = ("torch", "h5py", "safetensors")  # packages of the extra `train`
+TRAIN = ("torch", "h5py", "safetensors", "pytorch_optimizer")  # packages of the extra `train`
 
 
 class PackageMissing(ImportError):

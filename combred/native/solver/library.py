@@ -104,9 +104,8 @@ class Integrator(Stepper):
         states = states_of(T, p, Y)
         chosen = self.tolerance if tolerance is None else tolerance
         of = self.sources.rows(self.library, len(states), self.reactor) if self.sources else None
-        error, steps = self.library.integrate_in_place(
-            states, dt, chosen, max_steps, self.reactor, of
-        )
+        how = dt, chosen, max_steps, self.reactor, of
+        error, steps = self.library.integrate_in_place(states, *how)
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
 
     def time_to(
@@ -121,9 +120,8 @@ class Integrator(Stepper):
         states = states_of(T, p, Y)
         wanted, times = np.array(np.broadcast_to(until, len(states)), float), np.empty(len(states))
         chosen = self.tolerance if tolerance is None else tolerance
-        error, _ = self.library.integrate_in_place(
-            states, longest, chosen, 0, self.reactor, (wanted, times)
-        )
+        how = longest, chosen, 0, self.reactor, (wanted, times)
+        error, _ = self.library.integrate_in_place(states, *how)
         return np.where(error <= 1.0, times, np.nan)
 
     def rates(self, T: Rows, p: Real, Y: Rows) -> tuple[Rows, Rows]:

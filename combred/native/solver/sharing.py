@@ -8,22 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from combred.chemistry.states import Real, Rows, Tolerance, steps_of
+from combred.chemistry.states import Real, Rows, steps_of
 from combred.chemistry.stepper import Solution, Stepper
 
 PARTS = 4  # blocks of each thread, so that those with easy states take more of them
 
 
-def attempt_on(
-    threads: int,
-    solver: Stepper,
-    states: Rows,
-    dt: Real,
-    tolerance: Tolerance,
-    max_steps: int = 0,
-) -> Solution:
-    """As `solver.attempt`, of states [T, p, Y] (n, 2 + n_species). Raises ValueError for fewer
-    threads than 1."""
+def attempt_on(threads: int, solver: Stepper, states: Rows, dt: Real, *how) -> Solution:
+    """As `solver.attempt`, of states [T, p, Y] (n, 2 + n_species); how: its other arguments. Raises
+    ValueError for fewer threads than 1."""
     if threads < 1:
         raise ValueError(f"threads={threads}: give at least 1")
     n = len(states)
@@ -31,7 +24,7 @@ def attempt_on(
 
     def advance(rows: np.ndarray) -> Solution:
         T, p, Y = states[rows, 0], states[rows, 1], states[rows, 2:]
-        return solver.attempt(T, p, Y, steps[rows], tolerance, max_steps)
+        return solver.attempt(T, p, Y, steps[rows], *how)
 
     blocks = np.array_split(np.arange(n), min(PARTS * threads, max(n, 1)))
     with ThreadPoolExecutor(threads) as pool:

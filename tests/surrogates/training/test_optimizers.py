@@ -1,12 +1,10 @@
 """Optimisers: the loss falls, a saved state resumes bit for bit, steps have the expected norm."""
 
-import numpy as np
 import pytest
 import torch
 
 from combred.surrogates.model.network import Network, initialize
 from combred.surrogates.training.optimizers import MUON_NORM, OPTIMIZERS, TINY, _tensors
-from combred.surrogates.training.soap import Soap
 
 WIDTHS = [6, 24, 20, 3]
 OF = {"adam": WIDTHS, "soap": WIDTHS, "muon": [6, 24, 1100, 3]}  # wide enough for Muon
@@ -87,38 +85,6 @@ def test_a_saved_state_resumes_bit_for_bit(name, tmp_path):
     assert all(
         torch.equal(a, b) for a, b in zip(whole.parameters(), half.parameters(), strict=True)
     )
-
-
-def test_soap_is_adam_in_the_eigenbases_of_the_factors():
-    """Algorithm 3 of the paper in float64, over an update of the bases; a side that is too long has
-    no basis."""
-    steps, rate, widest = 13, 1e-2, 6
-    for shape, sides in (((6, 6), (0, 1)), ((5, 9), (0,))):
-        gradients = np.random.default_rng(0).normal(size=(steps, *shape)).astype("f4")
-        parameter = torch.nn.Parameter(torch.zeros(shape))
-        soap = Soap([parameter], widest)
-        soap.param_groups[0]["lr"] = rate
-        W, M, V = (np.zeros(shape) for _ in range(3))
-        bases, factors = [np.eye(n) for n in shape], [np.zeros((n, n)) for n in shape]
-        for t, G in enumerate(gradients.astype("f8")):
-            parameter.grad = torch.from_numpy(gradients[t])
-            soap.step()
-            if t:
-                M, turned = 0.95 * M + 0.05 * G, bases[0].T @ G @ bases[1]
-                V = 0.95 * V + 0.05 * turned**2
-                m, v = (x / (1 - 0.95**t) for x in (bases[0].T @ M @ bases[1], V))
-                W -= rate * bases[0] @ (m / np.sqrt(v)) @ bases[1].T
-            for i in sides:
-                factors[i] = 0.95 * factors[i] + 0.05 * (G.T @ G if i else G @ G.T)
-                if t == 0:
-                    bases[i] = np.linalg.eigh(factors[i])[1][:, ::-1]
-                elif t == 10:
-                    product = factors[i] @ bases[i]
-                    order = np.argsort(-(bases[i] * product).sum(0))
-                    V = V.take(order, axis=i)
-                    bases[i] = np.linalg.qr(product[:, order])[0]
-        assert np.abs(W).max() > 5 * rate
-        assert np.allclose(parameter.detach(), W, rtol=0, atol=0.02 * rate), shape
 
 
 @pytest.mark.parametrize("widths", [[6, 1100, 300, 3], [6, 40, 1100, 3]])

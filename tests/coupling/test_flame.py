@@ -16,7 +16,7 @@ from combred.native.solver.generator import SOURCE
 
 COUPLING = Path(__file__).parents[2] / "coupling"
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")]
 
 
 def program(folder: Path, library: Path, name: str) -> Path:

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 
 from tests.coupling.conftest import COUPLING, compiled
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")]
 HOLDS = pytest.mark.parametrize("holds", ["energy", "enthalpy"])
 DT, N = 1e-5, 8  # s, cells
 DENSITY, ENERGY = 1e3, 1e-4  # kg/m3 in g/cm3, J/kg in erg/g

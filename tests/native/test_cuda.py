@@ -68,6 +68,7 @@ def agrees(found, known) -> None:
 
 
 @H2O2
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 4])
 def test_the_kernel_on_threads_of_a_cpu(on_threads, compiled, burning, threads):
     """Each state with its own dt: threads take rows as they finish."""
@@ -79,6 +80,7 @@ def test_the_kernel_on_threads_of_a_cpu(on_threads, compiled, burning, threads):
 
 
 @H2O2
+@pytest.mark.slow
 def test_odd_states_and_too_few_steps_on_threads(on_threads, compiled, burning):
     states = burning[:8].copy()
     states[0, 0], states[1, 4], states[2, 1], states[3, 2:] = np.nan, -1.0, -5.0, 0.0

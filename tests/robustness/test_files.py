@@ -19,6 +19,7 @@ from damages import Damage, damages
 from killed import Killed
 from small_run import NAME, OTHER, SMALL, STOPS, ask, differing, results, unfinished, without
 
+pytestmark = pytest.mark.slow
 DRAWN, REMEDIES = 30, 3
 UNREAD = ("report.html", "lock", "run.log", "finished.json")
 

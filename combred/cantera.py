@@ -137,17 +137,18 @@ class Reactor:
                 f"time = {time:g} s has passed: the reactor is at {self.time:g} s, and advance "
                 "takes a time from the beginning, as Cantera's does, not a step"
             )
-        if dt > CLOSE * abs(time) and self.profile:
+        if dt <= CLOSE * abs(time):
+            return self.time
+        if self.profile:
             gas.TPY = self._along(solver, float(end))
-            self.time = float(time)
-        elif dt > CLOSE * abs(time):
+        else:
             volume, density, p = at_constant_volume(self.solver), gas.density, gas.P
             T, Y = solver.advance(np.array([gas.T]), np.array([p]), gas.Y[None], dt)
             if volume:
                 gas.TDY = T[0], density, Y[0]
             else:
                 gas.TPY = T[0], p, Y[0]
-            self.time = float(time)
+        self.time = float(time)
         return self.time
 
     def _along(self, solver: Advance, end: float) -> tuple[float, float, np.ndarray]:

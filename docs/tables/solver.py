@@ -35,7 +35,7 @@ def large_text() -> str:
     return (
         f"`{found['mechanism']}`, which comes with Cantera, has {found['species']} species and "
         f"{found['reactions']} reactions. Its solver compiles in {found['compile_s'] / 60:.0f} "
-        f"minutes and {found['compile_GB']:.1f} GB of memory. A state of an ignition "
+        f"minutes and {found['compile_GB']:.1f} GB of memory, on one core. A state of an ignition "
         f"takes {own} in steps of {' and '.join(seconds(key[:-2]) for key in steps)}; CVODE at "
         f"1e-6 takes {cvode}. The delay of an ignition ({found['ignition']['case']}) has an error "
         f"of {short(abs(found['ignition']['delay_error']))}.\n\n{source('large.json', 'large')}"

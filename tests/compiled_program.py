@@ -71,13 +71,13 @@ def require_same_answers(found, known, states: np.ndarray, tolerance: float) -> 
 
 
 class CompiledProgram:
-    """`integrate` of a library by a program. command: the words that start it, the program itself
+    """`attempt` of a library by a program. command: the words that start it, the program itself
     the last."""
 
     def __init__(self, *command: str | Path):
         self.command = command
 
-    def integrate(self, T, p, Y, dt: float, tolerance: float = 0.0) -> Solution:
+    def attempt(self, T, p, Y, dt: float, tolerance: float = 0.0) -> Solution:
         """As `Stepper.attempt`; tolerance 0: the library's own. Raises CalledProcessError
         where the program fails."""
         states = states_of(T, p, Y)

@@ -22,7 +22,7 @@ def program(of_kinds, tmp_path_factory):
 
 
 def integrated(program, states, tolerance):
-    return program.integrate(states[:, 0], states[:, 1], states[:, 2:], 1e-6, tolerance)
+    return program.attempt(states[:, 0], states[:, 1], states[:, 2:], 1e-6, tolerance)
 
 
 @pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 100])

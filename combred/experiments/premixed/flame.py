@@ -119,29 +119,34 @@ def burn(
 
     The speed is steady when (1) its means over the last `INTERVALS` intervals, each of `INTERVAL`
     flame times (thickness / speed of `begin`), differ by at most how.tolerance
-    (relative), and (2) so do the speeds from consumption and from displacement. A flame that is not
-    steady after how.longest flame times, becomes extinct, leaves the grid or has values
-    that are not finite has this as its `outcome`; no exception is raised. on_progress(steps done,
-    most steps).
+    (relative), and (2) so do the speeds from consumption and from displacement. The march then ends
+    where the front lies between cells as at first (`MovingGrid.align`), so that flames can be
+    compared. A flame that is not steady after how.longest flame times, becomes extinct, leaves the
+    grid or has values that are not finite has this as its `outcome`; no exception is raised.
+    on_progress(steps done, most steps).
     """
     grid, fuel = MovingGrid(mechanism, begin), fuel_index(mechanism, begin)
     every = max(round(INTERVAL * grid.thickness() / begin.speed / dt), 4)
     limit = max(round(how.longest / INTERVAL), INTERVALS) * every
     to_speed = begin.cell_mass / (dt * grid.unburnt_rho)
-    speeds, fronts = [], []
+    speeds, fronts, found = [], [], UNSTEADY
+    before = grid.T, grid.Y, grid.h
 
     def judged(step: int, change: np.ndarray) -> str:
+        nonlocal found, before
         drop = max(begin.unburnt[fuel] - grid.Y[-1, fuel], 1e-3 * begin.unburnt[fuel])
         speeds.append(-to_speed * change[:, fuel].sum() / drop)
+        ends = found == STEADY and grid.align(*before)
         fronts.append(grid.move())
-        if step % every:
-            return UNSTEADY
-        displacement = np.array(fronts) / (dt * grid.unburnt_rho)
-        found = judge(grid, speeds, displacement, every, how.tolerance)
-        on_progress(step, limit)
-        return found
+        if step % every == 0 and found != STEADY:
+            displacement = np.array(fronts) / (dt * grid.unburnt_rho)
+            found = judge(grid, speeds, displacement, every, how.tolerance)
+            on_progress(step, limit)
+        before = grid.T.copy(), grid.Y.copy(), grid.h.copy()
+        return UNSTEADY if found == STEADY and not ends else found
 
     outcome = grid.march(solver, dt, limit, judged)
+    outcome = found if outcome == UNSTEADY else outcome
     speed = displacement = thickness = np.nan
     if outcome in (STEADY, UNSTEADY):
         last = slice(-INTERVALS * every, None)

@@ -19,6 +19,7 @@ from combred.experiments.diffusion import Diffusion
 
 # Extent of the grid before and behind the steepest point, in flame thicknesses (mass per area).
 UNBURNT, BURNT = 5.0, 3.0
+CLOSE = 0.01  # cells: the grid moves where the front has so nearly passed a whole cell
 
 
 @dataclass(frozen=True)
@@ -97,14 +98,15 @@ class MovingGrid(Cells):
         self.entered = 0
         self._first_front = self.front()
 
-    def front(self) -> float:
-        """Position of the front, where T first exceeds `front_T`, in cells from the centre of the
-        first; NaN where no cell exceeds it, or the first cell does."""
-        hot = self.T > self.profile.front_T
-        i = int(np.argmax(hot))
+    def front(self, T: np.ndarray | None = None) -> float:
+        """Position of the front of T (cells,) [K], by default the present, where it first exceeds
+        `front_T`, in cells from the centre of the first; NaN where no cell exceeds it, or the first
+        cell does."""
+        T = self.T if T is None else T
+        i = int(np.argmax(T > self.profile.front_T))
         if i == 0:
             return np.nan
-        return i - (self.T[i] - self.profile.front_T) / (self.T[i] - self.T[i - 1])
+        return i - (T[i] - self.profile.front_T) / (T[i] - T[i - 1])
 
     def thickness(self) -> float:
         """Thermal flame thickness (T_b - T_u) / max dT/dx [m], T_b at equilibrium. The maximum is
@@ -116,11 +118,24 @@ class MovingGrid(Cells):
         steepest = top - (left - right) ** 2 / (8.0 * curvature) if curvature < 0.0 else top
         return float((self.profile.burnt_T - self.profile.case.T) / steepest)
 
+    def align(self, T: np.ndarray, Y: np.ndarray, h: np.ndarray) -> bool:
+        """Whether the front has come to lie between cells as at first, since the step before, whose
+        T (cells,) [K], Y (cells, n_species) and h (cells,) [J/kg] these are; the cells then go back
+        to that time, linearly. Between two cells a narrow peak is cut off: HCO at 20 atm by 39 % of
+        60 cells."""
+        then, now = (self._first_front - self.front(x) for x in (T, self.T))
+        if not np.floor(now) > then:
+            return False
+        share = (np.floor(now) - then) / (now - then)
+        self.Y, self.h = Y + share * (self.Y - Y), h + share * (self.h - h)
+        self.T = self.diffusion.temperature(self.h, self.Y, self.T)
+        return True
+
     def move(self) -> float:
         """Move the grid by whole cells, back to where the front was at first; returns the mass
         [kg/m^2] that the front has passed since then."""
         at = self.front()
-        cells = int(self._first_front - at) if np.isfinite(at) else 0
+        cells = int(self._first_front - at + CLOSE) if np.isfinite(at) else 0
         if cells > 0:
             kept = len(self.T) - cells
             for values, unburnt in (

@@ -107,7 +107,7 @@ class RetrainingSettings:
     """The retraining after a reduction, where it differs from the training; the rest is its,
     but for an initial batch of twice the size."""
 
-    steps: int = setting(4_500, "optimiser steps", within=(0, 1e7))
+    steps: int = setting(2_000, "optimiser steps", within=(0, 1e7))
     lr: float = setting(3e-3, "highest learning rate", within=(1e-9, 10.0))
 
     def __post_init__(self):

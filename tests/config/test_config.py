@@ -30,7 +30,7 @@ def test_an_option_is_answered_with_the_setting():
 def test_retraining_is_the_training_but_for_what_it_lists():
     s = resolve(["training.optimizer=muon", "training.batch_final=8192", "retraining.lr=1e-3"])
     both = s.retraining_settings
-    assert (both.optimizer, both.batch_final, both.lr, both.steps) == ("muon", 8192, 1e-3, 4500)
+    assert (both.optimizer, both.batch_final, both.lr, both.steps) == ("muon", 8192, 1e-3, 2000)
     assert s.training.lr == 6e-3 and (s.training.batch, both.batch) == (512, 1024)
     assert resolve(["training.batch_final=600"]).retraining_settings.batch == 600
 

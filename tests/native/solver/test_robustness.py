@@ -344,8 +344,8 @@ def test_the_order_of_the_states_does_not_matter(drm19, solver_of, burning, monk
     """A call begins with the states that took most steps in a call before; more of them than it
     remembers. The call before had other states, then the same ones."""
     monkeypatch.setattr(library, "FIRST_ROWS", 10_000)
-    states = [np.tile(x, (75,) + (1,) * (x.ndim - 1)) for x in burning]
-    states[0] *= np.linspace(0.7, 1.0, 4500)
+    states = [np.tile(x, (40,) + (1,) * (x.ndim - 1)) for x in burning]
+    states[0] *= np.linspace(0.7, 1.0, 2400)
     one, other = solver_of(drm19), Solver(drm19)
     known = one.attempt(*states, DT, tolerance)
     assert len(np.unique(known.steps)) > 5

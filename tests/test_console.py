@@ -127,8 +127,9 @@ def test_only_a_command_that_keeps_its_work_goes_on(words, goes_on, monkeypatch,
     def stop(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("combred.libraries.names_mechanism", stop)
+    # Imported for the first time after the other, this would keep `stop`.
     monkeypatch.setattr("combred.check.description.describe", stop)
+    monkeypatch.setattr("combred.libraries.names_mechanism", stop)
     assert command.main(words) == 130
     said = " ".join(capsys.readouterr().out.split())
     assert said == "stopped." + " The same command goes on from here." * goes_on

@@ -1,6 +1,6 @@
-"""The two seams, in new processes: the solver's side, from a mechanism to its check and its export,
-which needs neither networks nor the packages of the extra `train`; and the reduction of torch
-networks, which needs no chemistry.
+"""What is loaded, in new processes: by `import combred`; on the solver's side, from a mechanism to
+its check and its export, which needs neither networks nor the packages of the extra `train`; and
+by the reduction of torch networks, which needs no chemistry.
 
 A check with its page, and a library for all CPUs: .ci/run, which installs no torch for them.
 """
@@ -16,6 +16,7 @@ import pytest
 from compiled_program import IN_ONE, ONE_STATE, quick_compiler
 from test_rooms import imports
 
+import combred
 from combred.names import TRAIN
 
 OF_NETWORKS = {"surrogates", "kernels", "reduction"}
@@ -72,13 +73,19 @@ for words in (["run", "stage=1"], ["export", "drm19-38k", "library"]):
     assert main(words) == 2
 print(json.dumps(found))
 """
-REDUCTION = """
-import torch
+FRESH = """
 import combred
+found = {"combred": loaded()}
+import torch
+combred.kernels.group(torch.eye(3), 0.5)
+found["kernels"] = loaded()
 network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
 rows = torch.randn(64, 4)
 combred.reduce(network, rows, parameters=0.6, calibration=rows)
-print(json.dumps(loaded()))
+found["reduction"] = loaded()
+found["driver of CUDA"] = torch.cuda.is_initialized()
+found["kinds"] = {name: type(getattr(combred, name)).__name__ for name in dir(combred)}
+print(json.dumps(found))
 """
 
 
@@ -135,7 +142,32 @@ def test_the_solver_s_side_is_read_by_itself(loaded, step, most):
     assert sum(file.read_text().count("\n") for file in files) <= most
 
 
-def test_the_reduction_of_a_network_loads_nothing_of_chemistry(tmp_path):
-    modules = json.loads(printed(REDUCTION, tmp_path)[-1])
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory) -> dict:
+    """The modules that `import combred` and a reduction load; the type of each public name."""
+    return json.loads(printed(FRESH, tmp_path_factory.mktemp("fresh"))[-1])
+
+
+def test_import_loads_neither_torch_nor_cantera_nor_numpy(fresh):
+    assert not {"torch", "cantera", "numpy", "h5py"} & set(fresh["combred"])
+
+
+def test_rows_on_a_cpu_are_grouped_without_triton(fresh):
+    assert "triton" not in fresh["kernels"] and not fresh["driver of CUDA"]
+
+
+def test_the_reduction_of_a_network_loads_nothing_of_chemistry(fresh):
+    modules = fresh["reduction"]
     assert "cantera" not in modules
     assert rooms(of_combred(modules)) == {"reduction", "kernels", "names", "files", "config"}
+
+
+def test_every_public_name_resolves(fresh):
+    kinds = fresh["kinds"]
+    assert kinds.keys() == {*combred.__all__, "__version__"}
+    assert {name for name, kind in kinds.items() if kind == "module"} == {
+        "cantera", "export", "flame", "ignition", "kernels", "native", "reduction", "validation",
+    }  # fmt: skip
+    assert {kinds[name] for name in ("CVODE", "Mechanism", "Surrogate")} == {"type"}
+    functions = ("load", "load_mechanism", "load_surrogate", "models", "reduce", "solver")
+    assert {kinds[name] for name in functions} == {"function"}

@@ -1,9 +1,6 @@
-"""The public interface: what `import combred` loads, the names that it gives, their docstrings."""
+"""The public interface: the names that `combred` gives, and their docstrings."""
 
 import ast
-import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -17,47 +14,6 @@ MODULES = {
     for file in sorted(PACKAGE.rglob("*.py"))
     if file.relative_to(PACKAGE).parts[0] != "data"
 }
-FRESH = """
-import json, sys
-import combred
-loaded = [name for name in ("torch", "cantera", "numpy", "h5py") if name in sys.modules]
-import torch
-combred.kernels.group(torch.eye(3), 0.5)
-triton = "triton" in sys.modules or torch.cuda.is_initialized()
-named = dir(combred)
-kinds = {name: type(getattr(combred, name)).__name__ for name in named}
-print(json.dumps([loaded, kinds, triton]))
-"""
-
-
-@pytest.fixture(scope="module")
-def fresh() -> tuple[list[str], dict[str, str], bool]:
-    """Heavy modules that `import combred` loads in a new process; the type of each public name;
-    whether Triton is loaded after rows on a CPU were grouped."""
-    done = subprocess.run(
-        [sys.executable, "-c", FRESH],
-        cwd=PACKAGE.parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return tuple(json.loads(done.stdout))
-
-
-def test_import_loads_neither_torch_nor_cantera_and_kernels_no_triton(fresh):
-    assert fresh[0] == [] and not fresh[2]
-
-
-def test_every_public_name_resolves(fresh):
-    kinds = fresh[1]
-    assert kinds.keys() == {*combred.__all__, "__version__"}
-    assert {name for name, kind in kinds.items() if kind == "module"} == {
-        "cantera", "export", "flame", "ignition", "kernels", "native", "reduction", "validation",
-    }  # fmt: skip
-    assert {kinds[name] for name in ("CVODE", "Mechanism", "Surrogate")} == {"type"}
-    functions = ("load", "load_mechanism", "load_surrogate", "models", "reduce", "solver")
-    assert {kinds[name] for name in functions} == {"function"}
 
 
 def test_modules_are_available_under_their_short_names():

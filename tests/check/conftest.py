@@ -29,9 +29,9 @@ def checked_in(tmp_path_factory, in_process):
     with pytest.MonkeyPatch.context() as patch, in_process():
         patch.setattr(flows, "PREMIXED", FlameMarch(cells=40, tolerance=0.02))
         patch.setattr(flows, "COUNTERFLOW", CounterflowMarch(cells=40, tolerance=3.0))
-        patch.setattr(flows, "STEPS_PER_TIME", 250)
-        patch.setattr(flows, "STEPS_PER_STRAIN", 250)
-        patch.setattr(checking, "ROWS", 512)
+        patch.setattr(flows, "STEPS_PER_TIME", 100)
+        patch.setattr(flows, "STEPS_PER_STRAIN", 100)
+        patch.setattr(checking, "ROWS", 256)
         return folder, check_mechanism("h2o2.yaml", folder=folder, workers=1, size=0.05)
 
 

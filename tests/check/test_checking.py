@@ -111,6 +111,7 @@ def test_a_solver_that_fails_in_a_flow_is_wrong(h2o2, solver, conditions, monkey
             return found
 
     monkeypatch.setattr(flows, "PREMIXED", FlameMarch(cells=40, tolerance=0.02))
+    monkeypatch.setattr(flows, "STEPS_PER_TIME", 250)
     cold = Cold(h2o2)
     flame = flows.where_possible(flows.premixed_flame, h2o2, cold, conditions)
     assert flame["errors"]["outcome"] == "not finite" and np.isnan(flame["errors"]["speed_error"])

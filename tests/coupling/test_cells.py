@@ -16,7 +16,7 @@ N = 9001  # two blocks and a part
 FEW_STEPS, SMALL_RISE, GROWTH = 4.0, 20.0, 2.0  # coupling/cells.hpp
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # with `native` a module is visited three times
 def advance(tmp_path_factory):
     """A function of an integrator, T (n,), p, Y (n, n_species), dt (n,) and names: what the program
     says, and its rows."""

@@ -207,14 +207,14 @@ def test_a_file_of_another_kind_is_refused(ignite, native, tmp_path):
     assert done.returncode == 1 and "none.so is missing or cannot be read" in done.stderr
 
 
-def test_two_hundred_flipped_bits(ignite, libraries, tmp_path):
+def test_sixty_flipped_bits(ignite, libraries, tmp_path):
     """Each is refused or changes no answer; ten are in the mark behind the library."""
     path = libraries["solver"].library.path
     rng, whole = np.random.default_rng(1), path.read_bytes()
     marks = len(whole) - 1 - rng.integers(len(sealed(b"")), size=10)
     known = run(ignite, path, 1700, 101325, DT, 1, *GIVEN).stdout.splitlines()[:2]
     file, refused = tmp_path / "flipped.so", 0
-    for place in [*rng.integers(len(whole), size=190), *marks]:
+    for place in [*rng.integers(len(whole), size=50), *marks]:
         flipped = bytearray(whole)
         flipped[place] ^= 1 << rng.integers(8)
         file.write_bytes(flipped)
@@ -224,7 +224,7 @@ def test_two_hundred_flipped_bits(ignite, libraries, tmp_path):
             refused += 1
         else:
             assert place in marks and done.stdout.splitlines()[:2] == known
-    assert refused >= 190
+    assert refused >= 50
 
 
 def test_the_header_has_the_version_of_the_interface():

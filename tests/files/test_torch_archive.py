@@ -34,14 +34,14 @@ def scripted():
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.:DeprecationWarning")
 @pytest.mark.parametrize("make", [saved, scripted])
-def test_each_flipped_bit_of_the_directory_is_damage_or_changes_nothing(make):
-    """The directory, at the end of the file, is what no checksum covers."""
+def test_a_flipped_bit_of_the_directory_is_damage_or_changes_nothing(make):
+    """Every third: the directory, at the end of the file, is what no checksum covers."""
     whole, load = make()
     known, refused = load(io.BytesIO(whole)), 0
     with zipfile.ZipFile(io.BytesIO(whole)) as parts:
         directory = parts.start_dir
     for place in range(directory, len(whole)):
-        for bit in range(8):
+        for bit in range(place % 3, 8, 3):
             flipped = bytearray(whole)
             flipped[place] ^= 1 << bit
             if damage_in(io.BytesIO(flipped)) is not None:
@@ -53,7 +53,7 @@ def test_each_flipped_bit_of_the_directory_is_damage_or_changes_nothing(make):
                 refused += 1
                 continue
             assert torch.equal(found, known)
-    assert refused > 4 * (len(whole) - directory)
+    assert refused > (4 / 3) * (len(whole) - directory)
 
 
 def test_a_part_that_is_marked_as_a_folder_is_damaged():

@@ -42,7 +42,9 @@ def test_without_another_compiler_zig_is_taken(monkeypatch, installed):
             find_compiler()
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(
+    "compiler", ["g++", "clang++", pytest.param("zig", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 def test_each_compiler_gives_the_answers_of_torch_and_of_the_first(
     compiler, correcting, require_agreement, require_same_solver, made_once, monkeypatch

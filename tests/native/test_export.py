@@ -71,7 +71,7 @@ def test_the_commands_of_the_head_compile_it(exported, tmp_path, require_agreeme
     shutil.copy(exported / "surrogate.cpp", tmp_path)
     command = "set -e\n" + commands(exported)[portable]
     assert "-O3" in command  # tests of the answers compile so: test_steps.py, test_portable.py
-    command = command.replace("-O3", f"-O0 {ONE_STATE}" if portable else "-O0")
+    command = command.replace("-O3", f"-O0 {ONE_STATE}")
     done = subprocess.run(command, cwd=tmp_path, shell=True, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
     native = NativeSurrogate(tmp_path / "libsurrogate.so")

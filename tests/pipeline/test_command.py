@@ -37,6 +37,7 @@ def test_a_second_run_reuses_everything(copy, call):
 FLAMES = "stage=0", "only=validate", "validation.flame_phi=[1.0]", "validation.flame_T=[800.0]"
 
 
+@pytest.mark.slow
 def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monkeypatch):
     # Coarse, one flame time long, and references that are marched once: 5 cells to a thickness.
     monkeypatch.setattr(PremixedFlames, "settle", PremixedFlames.burn)

@@ -49,8 +49,8 @@ def cheap_steps(in_process) -> Iterator[None]:
         patch.setattr("combred.report.pages.save", _one_pixel)
         patch.setattr("combred.files.records.sync", lambda path: None)
         patch.setattr(choice, "scripted", StateFunction)
-        for module in (choice, export):  # C++ takes seconds: for few runs
-            patch.setattr(module, "is_compiled", lambda surrogate: surrogate.kinetics)
+        patch.setattr(choice, "is_compiled", lambda surrogate: False)
+        patch.setattr(export, "is_compiled", lambda surrogate: surrogate.kinetics)  # in few runs
         patch.setattr(exporter, "build_portable", _for_this_cpu)
         patch.setattr(validate, "compiling_ahead", lambda surrogates: nullcontext())
         patch.setattr(timing, "WARM_UP", 0)

@@ -126,14 +126,6 @@ INPUTS, THIRD = make("linear")[1], torch.tensor([3])
         (dict(ratio=0.5, compensation="least_squares"), "fits activations: give calibration="),
         (dict(ratio=0.5, compensation="ols"), "'ols' is none of own, least_squares, none"),
         (dict(ratio=0.5, layers=["4"]), "layer 4 cannot be reduced: its units are the network's"),
-        (
-            dict(ratio=0.5, layers=[3]),
-            "there is no layer 3; .* are 0, 2; the output layer is never",
-        ),
-        (
-            dict(ratio=0.5, layers=["fc"]),
-            "there is no layer 'fc'; hidden layers, from 1 on, are 0, 2",
-        ),
         (dict(ratio=0.5, layers=[1, "0"]), "layer 0 is named twice"),
         (dict(ratio=0.5, layers=[]), "there is no layer that condensation can reduce"),
         (dict(ratio=0.5, layers="0"), "give a list"),

@@ -6,6 +6,7 @@ from run_folder import Page, flame_rows
 from combred.files.records import read_record, write_record
 from combred.report.check import comparisons, write_check
 
+pytestmark = pytest.mark.usefixtures("rendered")
 LOOK = {"T": [300.0, 400.0, 1500.0, 2000.0], "Y": {"OH": [0.0, 1e-3, 4e-3, 1e-3]}}
 CURVES = [{"x": [0.0, 1e-3, 2e-3, 3e-3], **LOOK}] * 2
 

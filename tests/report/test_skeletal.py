@@ -7,6 +7,8 @@ from test_pages import HOSTILE, require_harmless
 from combred.files.records import write_record
 from combred.report.skeletal import errors_table, sentence, write_reduction
 
+pytestmark = pytest.mark.usefixtures("rendered")
+
 
 @pytest.fixture
 def record():

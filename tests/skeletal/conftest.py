@@ -19,7 +19,7 @@ def network(h2o2) -> ReactionNetwork:
 @pytest.fixture
 def compiled_quickly(monkeypatch):
     """Whose speed is no subject."""
-    monkeypatch.setattr(multipliers, "build", compile_quickly(monkeypatch, "-O1", ONE_STATE))
+    monkeypatch.setattr(multipliers, "build", compile_quickly(monkeypatch, "-O0", ONE_STATE))
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from compiled_program import ONE_STATE, compile_quickly
 
+from combred.native.solver import multipliers
 from combred.skeletal import large, result
 from combred.skeletal.cases import ATM, Ranges
 from combred.skeletal.compiled import Chemistry
@@ -77,11 +79,13 @@ def test_a_part_is_compiled_for_its_own_species(quick_factors, network, h2o2, ig
     assert np.allclose(found, whole.time_to(T, p, Y, T + 400.0, 1.0, 1e-6), rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Cantera's own calls
-@pytest.mark.usefixtures("in_this_process", "compiled_quickly", "few_cases")
+@pytest.mark.usefixtures("in_this_process", "few_cases")
 def test_a_large_mechanism_begins_with_the_graph(tmp_path, monkeypatch, quick_factors):
     """Hydrogen, as if it were large: what the graph leaves is the first step of the path, and the
     time of the detailed mechanism is not known."""
+    monkeypatch.setattr(multipliers, "build", compile_quickly(monkeypatch, "-O1", ONE_STATE))
     for module in (large, result):
         monkeypatch.setattr(module, "LARGE", 9)
     record = reduce_mechanism("h2o2.yaml", fuel="H2:1", error=0.02, folder=tmp_path)

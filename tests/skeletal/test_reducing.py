@@ -55,6 +55,7 @@ def test_the_result_is_within_the_limit_and_loads(reduced):
     assert f"{len(record['species'])} of 10 species" in text
 
 
+@pytest.mark.usefixtures("compiled_quickly")
 def test_it_goes_on_after_the_last_file_that_is_there(reduced, tmp_path, monkeypatch):
     """Killed after the first step, after the mechanism and after the last record are written, and
     done again by the same call; a finished one is read."""

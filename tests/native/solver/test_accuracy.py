@@ -6,7 +6,7 @@ States are along ignitions at 1 and 20 atm, and of burnt gas just mixed with fre
 import cantera as ct
 import numpy as np
 import pytest
-from compiled_program import compile_quickly
+from compiled_program import ONE_STATE, compile_quickly
 
 from combred import check
 from combred.chemistry.reactor import CVODE
@@ -91,7 +91,7 @@ def test_the_elimination_by_tables_is_the_one_that_is_written_out(
     (T, _, Y, _), written_out = states, solver_of(mechanism, False)
     monkeypatch.setattr(matrix, "LARGE", 2)
     monkeypatch.setattr(library, "files_of", generate)  # not the text of before
-    compile_quickly(monkeypatch, "-O0")
+    compile_quickly(monkeypatch, "-O0", ONE_STATE)
     tables = Solver(mechanism, folder=tmp_path)
     for tolerance in (1e-3, 1e-6):
         written = written_out.integrate(*states, tolerance)

@@ -15,14 +15,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*T2=0")  # of Cantera
 
 @pytest.fixture(scope="module")
 def multiplied(solver_of, made_once, quick_factors):
-    """A factory: the solver of a mechanism with factors, compiled once, as `quick_factors`."""
+    """A factory: the solver of a mechanism with factors, compiled once."""
 
     def make(mechanism, factors):
-        with (
-            made_once(f"multiplied_{mechanism.sha256[:12]}"),
-            pytest.MonkeyPatch.context() as patch,
-        ):
-            patch.setattr(multipliers, "build", compile_quickly(patch, "-O1", in_one=False))
+        with made_once(f"multiplied_{mechanism.name}"), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(multipliers, "build", compile_quickly(patch))
             return solver_of(mechanism).with_multipliers(factors)
 
     return make

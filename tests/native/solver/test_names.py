@@ -6,7 +6,7 @@ import re
 import cantera as ct
 import numpy as np
 import pytest
-from compiled_program import compile_quickly
+from compiled_program import ONE_STATE, compile_quickly
 
 from combred.chemistry.mechanism import mechanism_of_text
 from combred.native.arrays import comment, quoted
@@ -56,7 +56,7 @@ def mechanism():
 @pytest.fixture(scope="module")
 def solver(mechanism, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        compile_quickly(patch)
+        compile_quickly(patch, "-O0", ONE_STATE)
         return Solver(mechanism, folder=tmp_path_factory.mktemp("names"))
 
 

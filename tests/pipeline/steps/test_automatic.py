@@ -11,6 +11,7 @@ from tiny import TINY, finished_run
 
 from combred.files.trace import Trace
 
+pytestmark = pytest.mark.slow
 LOOP = (
     " ".join(word for word in TINY.split() if "thresholds" not in word)
     + " stage=1 start=scratch reduction.automatic=0.93 reduction.attempts=20"

@@ -94,6 +94,7 @@ def test_a_second_run_reuses_everything(copy, call):
     assert before == {p: p.stat().st_mtime_ns for p in before}
 
 
+@pytest.mark.slow
 def test_killed_in_two_attempts_it_resumes_to_the_same_result(finished, trained, call, monkeypatch):
     folder, whole = trained / "runs/tiny", Trace.save
 

@@ -1,6 +1,7 @@
 """`apply_merge`: any `Merge`, on any hidden layer, gives the network of its equation."""
 
 import copy
+import functools
 from dataclasses import replace
 
 import pytest
@@ -120,27 +121,24 @@ NETWORKS = {
     "several readers, none padding": (lambda: TwoReaders(padding=0), (2, 6, 6)),
     "pre-activation": (PreActivation, (2, 6, 6)),
 }  # fmt: skip
-LAYERS = {
-    f"{name}: {layer.name}": (name, layer)
-    for name, (make, shape) in NETWORKS.items()
-    for layer in find_layers(make(), torch.zeros(2, *shape)).layers
-}
-PADDED = [case for case, (_, layer) in LAYERS.items() if not layer.takes_offset]
-every_layer = pytest.mark.parametrize("case", LAYERS)
+every_network = pytest.mark.parametrize("case", NETWORKS)
 
 
 def inputs(shape: tuple[int, ...], n: int = 6, seed: int = 5) -> Tensor:
     return gaussian(n, *shape, seed=seed)
 
 
+@functools.cache
+def layers_of(case: str) -> list:
+    make, shape = NETWORKS[case]
+    return find_layers(make(), torch.zeros(2, *shape)).layers
+
+
 @pytest.fixture
 def given(case, drawn):
-    """Network, hidden layer and inputs of a case, float64."""
-    name, layer = LAYERS[case]
-    make, shape = NETWORKS[name]
-    network = drawn(make()).double()
-    x = inputs(shape)
-    return network, layer, x
+    """For each hidden layer of a network: a network, the layer and inputs, float64."""
+    make, shape = NETWORKS[case]
+    return [(drawn(make()).double(), layer, inputs(shape)) for layer in layers_of(case)]
 
 
 def random_merge(units: int, keep: int, seed: int = 0, shifts: bool = True) -> Merge:
@@ -184,89 +182,96 @@ def assert_equal_to_rounding(found: Tensor, expected: Tensor) -> None:
 
 
 @torch.no_grad()
-@every_layer
+@every_network
 def test_the_merged_network_computes_the_equation(given):
-    network, layer, x = given
-    merge = some_merge(layer)
-    merged = apply_merge(network, layer, merge)
-    expected = slow(network, layer, merge, x)
-    assert_equal_to_rounding(merged(x), expected)
-    # The merge changes the output, and its offset does as well.
-    out = network(x)
-    assert (expected - out).abs().max() > 1e-2 * out.abs().max()
-    if layer.takes_offset:
-        without = slow(network, layer, replace(merge, offset=0 * merge.offset), x)
-        assert (expected - without).abs().max() > 1e-3 * out.abs().max()
+    for network, layer, x in given:
+        merge = some_merge(layer)
+        merged = apply_merge(network, layer, merge)
+        expected = slow(network, layer, merge, x)
+        assert_equal_to_rounding(merged(x), expected)
+        # The merge changes the output, and its offset does as well.
+        out = network(x)
+        assert (expected - out).abs().max() > 1e-2 * out.abs().max()
+        if layer.takes_offset:
+            without = slow(network, layer, replace(merge, offset=0 * merge.offset), x)
+            assert (expected - without).abs().max() > 1e-3 * out.abs().max()
 
 
-@pytest.mark.parametrize("case", PADDED)
+@pytest.mark.parametrize("case", ["padded pool", "several readers", "pre-activation"])
 def test_an_offset_before_zero_padding_is_refused(given):
-    network, layer, _ = given
+    network, layer, _ = next(one for one in given if not one[1].takes_offset)
     merge = random_merge(layer.units, 3)
     with pytest.raises(ValueError, match=f"layer {layer.name} is read by a layer that pads"):
         apply_merge(network, layer, merge)
 
 
-@every_layer
+@every_network
 def test_the_given_network_is_not_modified_and_shares_nothing(given, case):
-    network, layer, _ = given
-    dtypes = (torch.float32, torch.float64, torch.bfloat16)
-    dtype = dtypes[list(LAYERS).index(case) % 3]
-    network.to(dtype)
-    before = {name: value.clone() for name, value in network.state_dict().items()}
-    merged = apply_merge(network, layer, some_merge(layer))
-    assert type(merged) is type(network)
-    assert all(parameter.dtype == dtype for parameter in merged.parameters())
-    buffers = [b for b in merged.buffers() if b.dtype != torch.int64]
-    assert all(buffer.dtype == dtype for buffer in buffers)
-    with torch.no_grad():
-        for value in [*merged.parameters(), *buffers]:
-            value += 1.0
-    assert list(network.state_dict()) == list(before)
-    assert all(torch.equal(network.state_dict()[name], value) for name, value in before.items())
+    for network, layer, _ in given:
+        dtypes = (torch.float32, torch.float64, torch.bfloat16)
+        dtype = dtypes[list(NETWORKS).index(case) % 3]
+        network.to(dtype)
+        before = {name: value.clone() for name, value in network.state_dict().items()}
+        merged = apply_merge(network, layer, some_merge(layer))
+        assert type(merged) is type(network)
+        assert all(parameter.dtype == dtype for parameter in merged.parameters())
+        buffers = [b for b in merged.buffers() if b.dtype != torch.int64]
+        assert all(buffer.dtype == dtype for buffer in buffers)
+        with torch.no_grad():
+            for value in [*merged.parameters(), *buffers]:
+                value += 1.0
+        assert list(network.state_dict()) == list(before)
+        assert all(torch.equal(network.state_dict()[name], value) for name, value in before.items())
 
 
-@every_layer
+@every_network
 def test_gradients_and_modes_stay(given):
-    network, layer, x = given
-    network.train()
-    frozen = network.get_submodule(layer.carriers[-1]), network.get_submodule(layer.readers[0][0])
-    for module in frozen:
-        module.requires_grad_(False).eval()
-    for parameter in list(network.parameters())[:1]:
-        parameter.requires_grad_(False)
-    merged = apply_merge(network, layer, some_merge(layer))
-    renamed = {layer.name: f"{layer.name}.1"} if layer.residual else {}
-    for name, module in network.named_modules():
-        assert merged.get_submodule(renamed.get(name, name)).training == module.training, name
-    if layer.residual:  # a selection has the mode of its batch norm
-        norm = network.get_submodule(layer.name)
-        assert {m.training for m in merged.get_submodule(layer.name).modules()} == {norm.training}
-    new = dict(merged.named_parameters())
-    for name, parameter in network.named_parameters():
-        owner, _, key = name.rpartition(".")
-        assert new[f"{renamed.get(owner, owner)}.{key}"].requires_grad == parameter.requires_grad
-    reader = merged.get_submodule(layer.readers[0][0])
-    assert not any(parameter.requires_grad for parameter in reader.parameters())
-    trained = [p for p in merged.parameters() if p.requires_grad]
-    if trained:
-        merged(x).square().sum().backward()
-        assert any(p.grad is not None for p in trained)
+    for network, layer, x in given:
+        network.train()
+        frozen = (
+            network.get_submodule(layer.carriers[-1]),
+            network.get_submodule(layer.readers[0][0]),
+        )
+        for module in frozen:
+            module.requires_grad_(False).eval()
+        for parameter in list(network.parameters())[:1]:
+            parameter.requires_grad_(False)
+        merged = apply_merge(network, layer, some_merge(layer))
+        renamed = {layer.name: f"{layer.name}.1"} if layer.residual else {}
+        for name, module in network.named_modules():
+            assert merged.get_submodule(renamed.get(name, name)).training == module.training, name
+        if layer.residual:  # a selection has the mode of its batch norm
+            norm = network.get_submodule(layer.name)
+            assert {m.training for m in merged.get_submodule(layer.name).modules()} == {
+                norm.training
+            }
+        new = dict(merged.named_parameters())
+        for name, parameter in network.named_parameters():
+            owner, _, key = name.rpartition(".")
+            assert (
+                new[f"{renamed.get(owner, owner)}.{key}"].requires_grad == parameter.requires_grad
+            )
+        reader = merged.get_submodule(layer.readers[0][0])
+        assert not any(parameter.requires_grad for parameter in reader.parameters())
+        trained = [p for p in merged.parameters() if p.requires_grad]
+        if trained:
+            merged(x).square().sum().backward()
+            assert any(p.grad is not None for p in trained)
 
 
-@every_layer
+@every_network
 def test_the_network_stays_on_its_device(given):
     """Also where the merge is on another one."""
-    network, layer, _ = given
-    merged = apply_merge(network.to("meta"), layer, some_merge(layer))
-    assert {t.device.type for t in [*merged.parameters(), *merged.buffers()]} == {"meta"}
+    for network, layer, _ in given:
+        merged = apply_merge(network.to("meta"), layer, some_merge(layer))
+        assert {t.device.type for t in [*merged.parameters(), *merged.buffers()]} == {"meta"}
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 @torch.no_grad()
-@pytest.mark.parametrize("case", {network: case for case, (network, _) in LAYERS.items()}.values())
+@every_network
 def test_the_result_can_be_scripted_traced_and_loaded(given):
-    network, layer, x = given
+    network, layer, x = given[-1]
     merged = apply_merge(network, layer, some_merge(layer))
     out = merged(x)
     assert torch.equal(torch.jit.script(merged)(x), out)
@@ -279,21 +284,21 @@ def test_the_result_can_be_scripted_traced_and_loaded(given):
 
 
 @torch.no_grad()
-@every_layer
+@every_network
 def test_a_reduced_network_can_be_reduced_again(given):
-    network, layer, x = given
-    for seed in range(2):
-        merge = random_merge(layer.units, layer.units - 1, seed, layer.takes_offset)
-        merged = apply_merge(network, layer, merge)
-        assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
-        name = layer.name
-        if layer.residual and seed == 0:
-            name += ".1"
-        network, layer = merged, find_layers(merged, x)[name]
-        assert layer.units == len(merge.kept)
-    if layer.residual:  # one selection, narrowed, not two in a row
-        sizes = [b.shape for key, b in merged.named_buffers() if key.endswith("channels")]
-        assert sizes == [(layer.units,)]
+    for network, layer, x in given:
+        for seed in range(2):
+            merge = random_merge(layer.units, layer.units - 1, seed, layer.takes_offset)
+            merged = apply_merge(network, layer, merge)
+            assert_equal_to_rounding(merged(x), slow(network, layer, merge, x))
+            name = layer.name
+            if layer.residual and seed == 0:
+                name += ".1"
+            network, layer = merged, find_layers(merged, x)[name]
+            assert layer.units == len(merge.kept)
+        if layer.residual:  # one selection, narrowed, not two in a row
+            sizes = [b.shape for key, b in merged.named_buffers() if key.endswith("channels")]
+            assert sizes == [(layer.units,)]
 
 
 @pytest.mark.parametrize(

@@ -218,11 +218,11 @@ def test_torchscript_agrees_with_eager_for_any_n(exported, fitted, mechanism, pa
 
 @pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
 def test_a_flipped_bit_of_the_exported_file_changes_no_answer(exported, path, tmp_path):
-    """200 random places: padding may change, all else is refused."""
+    """60 random places: padding may change, all else is refused."""
     file, loaded = exported[:2]
     known, whole = loaded(path.state, path.steps), file.read_bytes()
     rng, refused = np.random.default_rng(0), 0
-    for place in rng.integers(len(whole), size=200):
+    for place in rng.integers(len(whole), size=60):
         flipped = bytearray(whole)
         flipped[place] ^= 1 << rng.integers(8)
         (tmp_path / "flipped.pt").write_bytes(flipped)
@@ -232,7 +232,7 @@ def test_a_flipped_bit_of_the_exported_file_changes_no_answer(exported, path, tm
             refused += 1
         else:
             assert torch.equal(module(path.state, path.steps), known)
-    assert refused > 100
+    assert refused > 30
 
 
 def test_another_file_than_an_exported_surrogate_is_named_as_such(tmp_path):

@@ -61,8 +61,8 @@ def test_a_changed_card_is_refused(tmp_path, monkeypatch, damage):
 
 @pytest.fixture(scope="module")
 def hot_ignition(drm19, in_process):
-    """An ignition of methane at 1800 K, and CVODE's rollout of it."""
-    case = ValidationSettings(T0=[1800.0], phi=[1.0], p=[101325.0], burnt_time=1e-5)
+    """An ignition of methane at 2000 K, and CVODE's rollout of it."""
+    case = ValidationSettings(T0=[2000.0], phi=[1.0], p=[101325.0], burnt_time=1e-5)
     ignitions = Ignitions.of(drm19, Mixture("CH4:1", "O2:1, N2:3.76"), case)
     with in_process():
         return ignitions, ignitions.reference()

@@ -56,6 +56,7 @@ def sentence(record: dict) -> str:
     )
     if wrong:
         said = f"**{len(wrong)} of {len(rows)} comparisons exceed their limit.**"
+    said += f" The fuel is `{record['inputs']['conditions']['fuel']}`."
     return f"{said} {left} could not be made." if left else said
 
 

@@ -70,7 +70,8 @@ def sentence(record: dict) -> str:
     (species, reactions), worst = record["of"], largest(record["held_out"])
     return (
         f"`{record['file']}` has {len(record['species'])} of {species} species and "
-        f"{record['reactions']} of {reactions} reactions. In cases that the search did not see the "
+        f"{record['reactions']} of {reactions} reactions, for the fuel "
+        f"`{record['inputs']['ranges']['fuel']}`. In cases that the search did not see the "
         f"largest error is {percent(worst, infinite=FAILED)}."
     )
 

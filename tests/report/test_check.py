@@ -59,8 +59,10 @@ def page(folder, record):
 
 def test_the_page_says_what_was_found(tmp_path, record):
     found = page(tmp_path, record)
-    assert "All 1 comparisons are within their limits" in found.text
-    assert "1 could not be made" in found.text and "1.00 µs on one core over 1e-06 s" in found.text
+    assert (
+        "All 1 comparisons are within their limits" in found.text and "fuel is H2:1" in found.text
+    )
+    assert "1.00 µs on one core over 1e-06 s" in found.text
     assert found.row("ignition delay") == ["0.05 %", "0.10 %"]
     assert found.row("counterflow flame: peak T")[0] == (
         "not compared: gas.yaml has no transport data"
@@ -92,7 +94,7 @@ def test_what_is_above_a_limit_heads_the_page(tmp_path, record):
     record["verdict"][0] |= {"worst": None, "right": False}
     record["parts"]["ignitions, dt 1e-06 s"][0]["errors"]["0.001"] = None
     found = page(tmp_path, record)
-    assert "1 of 1 comparisons exceed their limit. 1 could not be made." in found.text
+    assert "1 of 1 comparisons exceed their limit. The fuel is H2:1. 1 could not" in found.text
     assert 'class="alarm"><strong>ignition delay</strong>: <strong>no result' in found.source
     record["verdict"][0]["worst"] = 2e-3
     assert comparisons(record).rows[0][1].endswith(" **above**")

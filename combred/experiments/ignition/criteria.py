@@ -325,5 +325,6 @@ def first_stage(
         lull = (rise < LULL * np.maximum.accumulate(rise)) & (path[:-1] > T[i] + STAGE)
         if lull[:-1].any():
             k = int(np.argmax(rise[: int(np.argmax(lull))]))
-            found[i] = 0.5 * (path[k] + path[k + 1])
+            mark = 0.5 * (path[k] + path[k + 1])
+            found[i] = mark if mark > T[i] else np.nan  # pyrolysis cools the gas at first
     return found

@@ -132,9 +132,17 @@ def one_stage(t):
     return 800.0 + 1500.0 / (1.0 + np.exp(-(t - 0.9) * 15.0))
 
 
+def one_stage_after_pyrolysis(t):  # which cools the gas: T rises fastest below where it began
+    return 900.0 - 400.0 * np.exp(-20.0 * t) + 1500.0 / (1.0 + np.exp(-(t - 0.9) * 90.0))
+
+
 def test_the_first_of_two_stages_is_found():
     begin = np.array([800.0]), np.array([ct.one_atm]), np.zeros((1, 1))
-    for T_of, expected in ((two_stages, 0.4), (one_stage, None)):
+    for T_of, expected in (
+        (two_stages, 0.4),
+        (one_stage, None),
+        (one_stage_after_pyrolysis, None),
+    ):
         stage = first_stage(Prescribed(T_of), begin, np.array([1600.0]), np.array([0.9]))
         assert np.isnan(stage[0]) == (expected is None)
         if expected:

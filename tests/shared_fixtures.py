@@ -29,7 +29,6 @@ from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.labelled import Block
 from combred.experiments.premixed import flame
 from combred.experiments.stirred.particles import piloted_streams
-from combred.native import builder
 from combred.native.solver import multipliers
 from combred.native.solver.library import Solver
 from combred.processes import workers
@@ -170,23 +169,6 @@ def kinds(mechanism_of) -> Mechanism:
 def every_kind(mechanism_of) -> Mechanism:
     """A mechanism with every type of rate."""
     return mechanism_of(KINDS + OTHER_KINDS)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def quick_methane():
-    """Libraries of DRM19 are compiled with -O1, in half the time; of hydrogen as for a user."""
-    with pytest.MonkeyPatch.context() as patch:
-        pieces, sha256 = (
-            builder._pieces,
-            functools.cache(lambda: load_mechanism("drm19.yaml").sha256),
-        )
-
-        def with_less(files):
-            less = ("-O1",) if sha256() in files.get("identity.hpp", "") else ()
-            return {name: (*flags, *less) for name, flags in pieces(files).items()}
-
-        patch.setattr(builder, "_pieces", with_less)
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -174,7 +174,7 @@ def every_kind(mechanism_of) -> Mechanism:
 @pytest.fixture(scope="session")
 def solver_of(made_once) -> Callable[..., Solver]:
     """A factory: the solver of a mechanism, compiled once, in the cache of compiled libraries; of
-    hydrogen optimised as for a user."""
+    methane and hydrogen optimised as for a user."""
 
     @functools.cache
     def make(mechanism: Mechanism, volume: bool = False, enthalpy: bool = False) -> Solver:

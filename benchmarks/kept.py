@@ -2,7 +2,7 @@
 that made it.
 
 Without torch, for `docs.tables` and the scripts alike. A digest covers whatever the numbers depend
-on: the script, the modules of `MEASURING` that it imports, and what it measured (`of`), each by
+on: the script, the definitions in `MEASURING` that it reaches, and what it measured (`of`), each by
 name:
 
     "drm19.yaml", "FILE:PHASE"   a solver: the sources in C++, the generator, the mechanism's text
@@ -12,16 +12,13 @@ name:
     COUPLING                     the chemistry solver of OpenFOAM
 
 The digest is not that of the generated text, whose numbers differ in their last digits from one
-processor to another. Comments, docstrings, blanks and messages of errors do not count. Cantera
+processor to another. Comments and blanks do not count (see also `benchmarks.reached`). Cantera
 counts by the version of its interface (3.2), which gives the reference.
 """
 
-import ast
 import hashlib
-import io
 import json
 import re
-import tokenize
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache
@@ -30,13 +27,14 @@ from pathlib import Path
 import cantera as ct
 
 import combred
+from benchmarks.reached import ROOT, reached
 from combred.native import compilers
 from combred.processes.machine import machine
 
-ROOT = Path(__file__).parents[1]
 CACHE = Path(__file__).parent / "cache"  # of what CVODE computed
 SOURCE = ROOT / "combred/native/source"
 COUPLING, NETWORKS = "coupling", "networks"
+OWN = "benchmarks.kept", "benchmarks.reached"  # these two, which measure nothing
 KEY = "code"  # of a stamp in its part
 CHEMISTRY = "combred.chemistry"
 MEASURING = (
@@ -56,55 +54,13 @@ COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)  # 
 # -- the digest ------------------------------------------------------------------------------------
 
 
-@cache
+def _reached(start: str, rooms: tuple[str, ...]) -> list[str]:
+    return reached([start], rooms, OWN)
+
+
 def essence(path: Path) -> str:
-    """The text of a source in Python or C++ without the parts that cannot change a number."""
-    text = path.read_text()
-    if path.suffix != ".py":
-        return " ".join(COMMENT.sub(lambda found: found[1] or " ", text).split())
-    lines = text.splitlines()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            i, start = token.start[0] - 1, token.start[1]
-            lines[i] = lines[i][:start]
-    for node in ast.walk(ast.parse(text)):
-        of_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if of_text or isinstance(node, ast.Raise):
-            lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
-    return " ".join(" ".join(lines).split())
-
-
-def imported(module: str, rooms: tuple[str, ...], found: dict[str, str]) -> None:
-    """Add to `found` the essence of a module and of all that it imports from the rooms, by name."""
-    path = ROOT / module.replace(".", "/")
-    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    if module in found or not path.is_file() or path == Path(__file__):
-        return
-    found[module] = essence(path)
-    for name in _imports(path):
-        if any(name == room or name.startswith(f"{room}.") for room in rooms):
-            imported(name, rooms, found)
-
-
-@cache
-def _imports(path: Path) -> tuple[str, ...]:
-    """The names of modules that a file imports, and of whatever it imports from them."""
-    names = []
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return tuple(names)
-
-
-def _modules(start: Iterable[str], rooms: tuple[str, ...]) -> list[str]:
-    found: dict[str, str] = {}
-    for module in start:
-        imported(module, rooms, found)
-        if module not in found:
-            raise FileNotFoundError(f"there is no module {module}: mend {Path(__file__).name}")
-    return [f"{name} {found[name]}" for name in sorted(found)]
+    """The text of a source in C++ without comments and blanks."""
+    return " ".join(COMMENT.sub(lambda found: found[1] or " ", path.read_text()).split())
 
 
 def _sources(*folders: Path) -> list[str]:
@@ -123,12 +79,12 @@ def _solver(name: str) -> list[str]:
     if not found:
         raise FileNotFoundError(f"there is no mechanism {name}")
     texts = [found[0].read_text(), str((compilers.FLAGS, compilers.LEVELS))]
-    return [*texts, *_modules([GENERATOR], OF_SOLVER), *_sources(SOURCE, SOURCE / "solver")]
+    return [*texts, *_reached(GENERATOR, OF_SOLVER), *_sources(SOURCE, SOURCE / "solver")]
 
 
 @cache
 def _networks() -> list[str]:
-    modules = [*_modules([STEP], OF_STEP), *_modules([WRITER], OF_WRITER)]
+    modules = [*_reached(STEP, OF_STEP), *_reached(WRITER, OF_WRITER)]
     measured = (path for path in NETWORK_SOURCE.iterdir() if path.name != BY_LIBTORCH)
     return [*modules, *_sources(*sorted(measured))]
 
@@ -138,7 +94,7 @@ def _coupling() -> list[str]:
     headers = [ROOT / "coupling/cells.hpp", ROOT / "coupling/library.hpp"]
     sources = [*(ROOT / "coupling/openfoam").glob("*.[CH]"), *headers]
     own = "combred.native.openfoam"
-    return [*map(essence, sorted(sources)), *_modules([own], (own, CHEMISTRY))]
+    return [*map(essence, sorted(sources)), *_reached(own, (own, CHEMISTRY))]
 
 
 @cache
@@ -169,7 +125,7 @@ def code_of(script: str, of: Iterable[str] = ()) -> str:
     """The digest of the code on which results of a script, "flames", depend. of: see the module.
     Raises ValueError or FileNotFoundError where a part is not there any more."""
     texts = [".".join(ct.__version__.split(".")[:2])]
-    texts += _modules([f"benchmarks.{script}"], MEASURING)
+    texts += _reached(f"benchmarks.{script}", MEASURING)
     if any(text.startswith("benchmarks.solvers.library ") for text in texts):
         texts += _sources(ROOT / "benchmarks/solvers/source")
     for name in of:

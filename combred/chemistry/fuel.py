@@ -6,6 +6,8 @@ Takes a `Mechanism`; gives compositions in moles, as Cantera reads them, and mix
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from combred.chemistry.mechanism import Mechanism
 
 OXYGEN, NITROGEN, IN_AIR = {"O": 2}, {"N": 2}, 3.76  # mol of nitrogen for one of oxygen
@@ -30,34 +32,42 @@ def resolve_fuel(mechanism: Mechanism, fuel: str) -> str:
 def choose_fuel(mechanism: Mechanism) -> str:
     """The fuel that a mechanism was plainly made for, as a composition in moles.
 
-    Fuels are hydrogen, ammonia, alkanes and molecules with as much hydrogen (alcohols, ethers) that
-    react. Where there are several, the only one of at least `LARGE` carbon atoms; methane where all
-    are smaller alkanes and hydrogen. Raises ValueError, with their names, where this leaves a
-    choice.
+    A hydrocarbon of at least `LARGE` carbon atoms that no reaction makes, as the lumped fuels of
+    HyChem (Xu et al., Combust. Flame 193, 2018). Else fuels are hydrogen, ammonia, alkanes and
+    molecules with as much hydrogen (alcohols, ethers) that react. Where there are several, the only
+    one of at least `LARGE` carbon atoms; methane where all are smaller alkanes and hydrogen. Raises
+    ValueError, with their names, where this leaves a choice.
     """
-    fuels = _fuels(mechanism)
+    lumped, fuels = _fuels(mechanism)
     large = [name for name, atoms in fuels.items() if atoms.get("C", 0) >= LARGE]
     methane = [name for name, atoms in fuels.items() if atoms == METHANE]
     if not large and all(atoms.keys() <= {"C", "H"} for atoms in fuels.values()):
         large = methane
-    plain = list(fuels) if len(fuels) == 1 else large
+    plain = lumped or (list(fuels) if len(fuels) == 1 else large)
     if len(plain) == 1:
         return f"{plain[0]}:1"
-    several = f"{mechanism.name} has several fuels: {', '.join(fuels)}. Name"
+    names = list(dict.fromkeys([*lumped, *fuels]))
+    several = f"{mechanism.name} has several fuels: {', '.join(names)}. Name"
     none = f"no species of {mechanism.name} is plainly its fuel. Name"
-    example = next(iter(fuels), "CH4")
-    raise ValueError(f"{several if fuels else none} one, as in {example}:1")
+    raise ValueError(f"{several if names else none} one, as in {[*names, 'CH4'][0]}:1")
 
 
-def _fuels(mechanism: Mechanism) -> dict[str, dict[str, float]]:
-    """The fuels of a mechanism, as `choose_fuel` says, with their atoms."""
-    found = {}
+def _fuels(mechanism: Mechanism) -> tuple[list[str], dict[str, dict[str, float]]]:
+    """The lumped fuels of a mechanism and the others, as `choose_fuel` says; these with their
+    atoms."""
+    gas, fuels, lumped = mechanism.solution(transport=False), {}, []
+    reversible = [reaction.reversible for reaction in gas.reactions()]
+    all_made = gas.product_stoich_coeffs, gas.reactant_stoich_coeffs[:, reversible]
+    made = np.any(np.hstack(all_made), axis=1)
     for k, (name, atoms) in enumerate(_atoms(mechanism).items()):
-        saturated = atoms.get("H", 0) == 2 * atoms.get("C", 0) + 2 and atoms.get("O", 0) <= 1
-        alkane = "C" in atoms and atoms.keys() <= {"C", "H", "O"} and saturated
+        carbon = atoms.get("C", 0)
+        saturated = atoms.get("H", 0) == 2 * carbon + 2 and atoms.get("O", 0) <= 1
+        alkane = carbon and atoms.keys() <= {"C", "H", "O"} and saturated
         if not mechanism.inert[k] and (alkane or atoms in (HYDROGEN, AMMONIA)):
-            found[name] = atoms
-    return found
+            fuels[name] = atoms
+        if not mechanism.inert[k] and carbon >= LARGE and atoms.keys() == {"C", "H"}:
+            lumped += [] if made[k] else [name]
+    return lumped, fuels
 
 
 def _atoms(mechanism: Mechanism) -> dict[str, dict[str, float]]:

@@ -1,5 +1,7 @@
 """Fuel and oxidizer of a mechanism: the plain ones, those asked for, spelling."""
 
+import re
+
 import cantera as ct
 import numpy as np
 import pytest
@@ -29,6 +31,38 @@ def test_several_fuels_are_a_question(file, some):
         choose_fuel(load_mechanism(file))
     assert all(name in str(refused.value) for name in some)
     assert "HO2" not in str(refused.value) and "C2H4" not in str(refused.value)
+
+
+LUMPED = "C11H22", "C4H8", "C3H6", "C2H2", "CH4", "CH3", "H"
+BREAKS, LOSES = "C11H22 => 2 C4H8 + C3H6", "CH4 <=> CH3 + H"
+TWO = "C11H22 => 3 C3H6 + C2H2 + 2 H", "C4H8 => C2H2 + 2 CH3"
+
+
+def mechanism_of(reactions: list[str], folder):
+    """Of the species of `LUMPED`, with constant heat capacities."""
+    cp = "thermo: {model: constant-cp}"
+    species = [f"{{name: {one}, composition: {atoms(one)}, {cp}}}" for one in LUMPED]
+    rate = "rate-constant: {A: 1.0, b: 0, Ea: 0}"
+    rows = [f"{{equation: {one}, {rate}}}" for one in reactions]
+    (folder / "jet.yaml").write_text(
+        "phases: [{name: gas, thermo: ideal-gas, elements: [C, H], kinetics: gas, "
+        f"species: [{', '.join(LUMPED)}]}}]\n"
+        f"species: [{', '.join(species)}]\nreactions: [{', '.join(rows)}]\n"
+    )
+    return load_mechanism(str(folder / "jet.yaml"))
+
+
+def atoms(name: str) -> str:
+    found = re.findall(r"([CH])(\d*)", name)
+    return "{" + ", ".join(f"{one}: {count or 1}" for one, count in found) + "}"
+
+
+def test_a_lumped_fuel_is_one_that_no_reaction_makes(tmp_path):
+    """As Jet A of HyChem, which breaks into its fragments in one way, beside methane."""
+    assert choose_fuel(mechanism_of([BREAKS, LOSES], tmp_path)) == "C11H22:1"
+    assert choose_fuel(mechanism_of([BREAKS.replace("=>", "<=>"), LOSES], tmp_path)) == "CH4:1"
+    with pytest.raises(ValueError, match="several fuels: C11H22, C4H8, CH4"):
+        choose_fuel(mechanism_of([*TWO, LOSES], tmp_path))
 
 
 def test_names_are_spelled_as_the_mechanism_does():

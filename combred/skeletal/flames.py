@@ -91,7 +91,7 @@ def detailed_flame(
     except IntegrationError:
         flame = None
     try:
-        flame = flame or _first(mechanism, gas, unburnt, criteria)
+        flame = flame or _first(gas, unburnt, criteria) or _of_guess(mechanism, unburnt, criteria)
         for _ in range(WIDENED):
             if _is_flat(flame):
                 break
@@ -102,17 +102,35 @@ def detailed_flame(
     return _kept(unburnt, flame, sensitivities)
 
 
-def _first(mechanism: Mechanism, gas: ct.Solution, unburnt: tuple, criteria: dict) -> ct.FreeFlame:
-    """A flame from Cantera's own guess. Without `auto`, which solves it on domains that double, it
-    takes half the time."""
+def flame_of_part(part: Skeleton, unburnt: tuple, criteria: dict) -> DetailedFlame | None:
+    """The flame of a skeleton of an unburnt state of all species, without the other species, as one
+    near that of the detailed mechanism: a large one then takes a tenth of the time. None where
+    there is none."""
+    (T, p, Y), kept = unburnt, part.species
+    flame = _first(phase_of(part), (T, p, Y[kept]), criteria)
+    if flame is None:
+        return None
+    profiles = np.zeros((len(Y), len(flame.grid)))
+    profiles[kept] = flame.Y
+    none = np.zeros(len(part.listed))
+    return DetailedFlame(T, p, Y, flame.grid, flame.T, flame.velocity, profiles, none)
+
+
+def _first(gas: ct.Solution, unburnt: tuple, criteria: dict) -> ct.FreeFlame | None:
+    """A flame from Cantera's own guess; None where it is not found. Without `auto`, which solves it
+    on domains that double, it takes half the time."""
     gas.TPY = unburnt
     flame = ct.FreeFlame(gas, width=WIDTH * (ct.one_atm / unburnt[1]) ** THINNER)
     try:
         solve(flame, (FIRST, criteria))
     except IntegrationError:
-        T, p, Y = unburnt
-        flame = solve_free_flame(mechanism, T, p, Y, (criteria,))
+        return None
     return flame
+
+
+def _of_guess(mechanism: Mechanism, unburnt: tuple, criteria: dict) -> ct.FreeFlame:
+    T, p, Y = unburnt
+    return solve_free_flame(mechanism, T, p, Y, (criteria,))
 
 
 def _continued(

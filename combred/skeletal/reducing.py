@@ -23,12 +23,12 @@ from combred.processes.workers import Processes
 from combred.skeletal import cases
 from combred.skeletal.cases import Ranges, states
 from combred.skeletal.compiled import Chemistry
-from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved
+from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved, flame_of_part
 from combred.skeletal.graph import base_of, targets
 from combred.skeletal.judging import opened
 from combred.skeletal.large import Detailed, Solver, opened_detailed
 from combred.skeletal.record import RECORD, Wanted, begun, opened_folder
-from combred.skeletal.references import Asked, Results, detailed_results, judges_of
+from combred.skeletal.references import Asked, detailed_results, judges_of
 from combred.skeletal.refit import refit as refitted
 from combred.skeletal.result import write_result
 from combred.skeletal.search import Search, Step
@@ -81,14 +81,15 @@ def reduce_mechanism(
             record = begun(folder / RECORD, mechanism, ranges, wanted)
             if "file" in record:
                 return record
+            kept = frozenset(np.flatnonzero(stay).tolist())
             on_progress(0, mechanism.n_species, "references")
             results = partial(detailed_results, processes, network, detailed, folder=folder)
             judged = Asked(ranges, cases.judged(ranges), Solved(JUDGED, True, peaks))
-            known = results(judged)
+            part = _Base(network, detailed, record, (judged, kept), wanted, on_progress)
+            known = results(judged, begin=part.flame if part.is_large else None)
             near = next((DetailedFlame.of(flame) for flame in known[2] if flame), None)
             held = Asked(ranges, cases.held_out(ranges), Solved(HELD_OUT, False, peaks), near)
-            known_held, kept = results(held), frozenset(np.flatnonzero(stay).tolist())
-            base = _base(network, detailed, record, (judged, known, kept), wanted, on_progress)
+            known_held, base = results(held), part.skeleton(known[0])
         chemistry = Chemistry.of(base)
         with opened(processes, network, judges_of(mechanism, chemistry, judged, known)) as panel:
             search = Search(panel, wanted.error, kept)
@@ -101,28 +102,54 @@ def reduce_mechanism(
         return record
 
 
-def _base(
-    network: ReactionNetwork,
-    detailed: Solver,
-    record: dict,
-    known: tuple[Asked, Results, frozenset[int]],
-    wanted: Wanted,
-    on_progress: OnProgress,
-) -> Skeleton:
+class _Base:
     """The skeleton from which the search begins: the detailed mechanism, or what the graph leaves
     of a large one, which is the first step of the path."""
-    whole = network.whole()
-    if not isinstance(detailed, Detailed):
-        return whole
-    if record["path"]:
-        return whole.without(*map(network.mechanism.index, record["path"][0]["removed"]))
-    on_progress(0, network.mechanism.n_species, "graph")
-    asked, ((half, delay, *_), *_), kept = known
-    ignites = np.isfinite(delay)
-    T, p, Y = states(network.mechanism, asked.ranges, asked.cases.ignitions)
-    ignitions = (T[ignites], p[ignites], Y[ignites]), half[ignites], delay[ignites]
-    of = targets(network, asked.ranges)
-    return base_of(network, detailed, ignitions, of, kept, wanted.error)
+
+    def __init__(
+        self,
+        network: ReactionNetwork,
+        detailed: Solver,
+        record: dict,
+        judged: tuple[Asked, frozenset[int]],
+        wanted: Wanted,
+        on_progress: OnProgress,
+    ):
+        self.network, self.detailed, self.record = network, detailed, record
+        self.asked, self.kept = judged
+        self.limit, self.on_progress = wanted.error, on_progress
+        self.is_large = isinstance(detailed, Detailed)
+        self._found: Skeleton | None = None
+
+    def skeleton(self, delays: list[np.ndarray]) -> Skeleton:
+        """The skeleton, from the `detailed_delays` of the judged cases."""
+        self._found = self._found or self._find(delays)
+        return self._found
+
+    def flame(self, delays: list[np.ndarray]) -> DetailedFlame | None:
+        """Its flame in the first of the judged cases, from which that of a large mechanism
+        starts."""
+        skeleton, how = self.skeleton(delays), self.asked.how
+        size = self.network.mechanism.n_species
+        self.on_progress(0, size, f"flames, from that of {skeleton.n_species} species")
+        gases = self.asked.cases.flames[:1]
+        (T,), (p,), (Y,) = states(self.network.mechanism, self.asked.ranges, gases)
+        return flame_of_part(skeleton, (T, p, Y), how.criteria)
+
+    def _find(self, delays: list[np.ndarray]) -> Skeleton:
+        whole, path = self.network.whole(), self.record["path"]
+        if not isinstance(self.detailed, Detailed):
+            return whole
+        mechanism = self.network.mechanism
+        if path:
+            return whole.without(*map(mechanism.index, path[0]["removed"]))
+        self.on_progress(0, mechanism.n_species, "graph")
+        half, delay, *_ = delays
+        ignites = np.isfinite(delay)
+        T, p, Y = states(mechanism, self.asked.ranges, self.asked.cases.ignitions)
+        ignitions = (T[ignites], p[ignites], Y[ignites]), half[ignites], delay[ignites]
+        of = targets(self.network, self.asked.ranges)
+        return base_of(self.network, self.detailed, ignitions, of, self.kept, self.limit)
 
 
 def default_folder(file: str, phase: str = "") -> Path:

@@ -49,9 +49,11 @@ def detailed_results(
     detailed: Solver,
     asked: Asked,
     folder: Path | None = None,
+    begin: Callable[[list[np.ndarray]], DetailedFlame | None] | None = None,
 ) -> Results:
     """The results of the detailed mechanism in cases: delays, extinctions, and of each flame; no
-    flames for a mechanism without transport data. folder: where they are kept, None for nowhere."""
+    flames for a mechanism without transport data. folder: where they are kept, None for nowhere;
+    begin: gives, from the delays, a flame near the first, where that is not in `asked`."""
     mechanism, todo = network.mechanism, asked.cases
     gases = [] if lacking(mechanism.solution()) else todo.flames
     T, p, Y = states(mechanism, asked.ranges, gases)
@@ -62,10 +64,15 @@ def detailed_results(
             unburnt = float(T[i]), float(p[i]), Y[i]
             return pool.submit(flame_of, network.whole(), unburnt, near, asked.how).result
 
-        flames = [known.read(FLAMES + i) for i in range(len(gases))]
-        first = ask(0, asked.near) if flames and flames[0] is None else None
         given = mechanism, detailed, todo.ignitions, asked.ranges
-        delays = known.get(DELAYS, partial(detailed_delays, *given))
+        find_delays = partial(known.get, DELAYS, partial(detailed_delays, *given))
+        flames = [known.read(FLAMES + i) for i in range(len(gases))]
+        near, delays = asked.near, None
+        if begin and flames and flames[0] is None:
+            delays = find_delays()
+            near = begin(delays)
+        first = ask(0, near) if flames and flames[0] is None else None
+        delays = delays or find_delays()
         given = mechanism, detailed, todo.reactors, asked.ranges
         ends = known.get(EXTINCTIONS, partial(detailed_extinctions, *given))
         if first:

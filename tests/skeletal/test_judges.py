@@ -12,7 +12,7 @@ from combred.reactors.branch import Branch
 from combred.skeletal.cases import Ranges, held_out, judged
 from combred.skeletal.delays import Delays, detailed_delays
 from combred.skeletal.extinction import Extinctions, detailed_extinctions
-from combred.skeletal.flames import HELD_OUT, JUDGED, Flame, detailed_flame, results
+from combred.skeletal.flames import HELD_OUT, JUDGED, Flame, detailed_flame, flame_of_part, results
 from combred.skeletal.phases import phase_of
 
 RANGES = Ranges("H2:1", "O2:1, N2:3.76", (1000.0, 2000.0))
@@ -117,10 +117,17 @@ def test_flames_are_cantera_s(network, h2o2, without_peroxide):
     assert abs(judge.errors(skeleton.without_reactions(slower))[0]) > 0.9
     inert = skeleton.without_reactions(np.arange(N))
     assert np.isinf(judge.errors(inert)).all()
-    # From a flame near it: that of Cantera from its own guess, within the error of the grids.
+    # From a flame near it, or from that of the skeleton: that of Cantera from its own guess, within
+    # the error of the grids.
     lean = 300.0, 2.0 * ATM, h2o2.mixture("H2:1", RANGES.oxidizer, 0.8)
-    found, alone = (detailed_flame(h2o2, lean, near, JUDGED, False) for near in (detailed, None))
-    assert found.velocity[0] == pytest.approx(alone.velocity[0], rel=0.02)
+    part = flame_of_part(skeleton, lean, JUDGED)
+    assert not part.profile_Y[~skeleton.species].any() and part.velocity[0] > 0.5
+    near, of_part, alone = (
+        detailed_flame(h2o2, lean, begin, JUDGED, False) for begin in (detailed, part, None)
+    )
+    assert near.velocity[0] == pytest.approx(alone.velocity[0], rel=0.02)
+    assert of_part.velocity[0] == pytest.approx(alone.velocity[0], rel=0.02)
+    assert flame_of_part(inert, lean, JUDGED) is None
 
 
 @pytest.mark.parametrize("coldest, n", [(1000.0, 4), (625.0, 8), (1900.0, 2)])

@@ -82,8 +82,9 @@ def reduce_mechanism(
             if "file" in record:
                 return record
             kept = frozenset(np.flatnonzero(stay).tolist())
-            on_progress(0, mechanism.n_species, "references")
-            results = partial(detailed_results, processes, network, detailed, folder=folder)
+            tell = partial(on_progress, 0, mechanism.n_species)
+            given = processes, network, detailed
+            results = partial(detailed_results, *given, folder=folder, tell=tell)
             judged = Asked(ranges, cases.judged(ranges), Solved(JUDGED, True, peaks))
             part = _Base(network, detailed, record, (judged, kept), wanted, on_progress)
             known = results(judged, begin=part.flame if part.is_large else None)

@@ -50,10 +50,12 @@ def detailed_results(
     asked: Asked,
     folder: Path | None = None,
     begin: Callable[[list[np.ndarray]], DetailedFlame | None] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Results:
     """The results of the detailed mechanism in cases: delays, extinctions, and of each flame; no
     flames for a mechanism without transport data. folder: where they are kept, None for nowhere;
-    begin: gives, from the delays, a flame near the first, where that is not in `asked`."""
+    begin: gives, from the delays, a flame near the first, where that is not in `asked`; tell: is
+    called with what is computed next."""
     mechanism, todo = network.mechanism, asked.cases
     gases = [] if lacking(mechanism.solution()) else todo.flames
     T, p, Y = states(mechanism, asked.ranges, gases)
@@ -68,25 +70,24 @@ def detailed_results(
         find_delays = partial(known.get, DELAYS, partial(detailed_delays, *given))
         flames = [known.read(FLAMES + i) for i in range(len(gases))]
         near, delays = asked.near, None
+        tell("delays")
         if begin and flames and flames[0] is None:
             delays = find_delays()
             near = begin(delays)
         first = ask(0, near) if flames and flames[0] is None else None
         delays = delays or find_delays()
         given = mechanism, detailed, todo.reactors, asked.ranges
+        tell("extinction")
         ends = known.get(EXTINCTIONS, partial(detailed_extinctions, *given))
         if first:
+            tell(f"flame 1 of {len(gases)}")
             flames[0] = known.get(FLAMES, first)
         near = asked.near or (DetailedFlame.of(flames[0]) if flames and flames[0] else None)
         rest = {i: ask(i, near) for i, flame in enumerate(flames) if flame is None}
-        return (
-            delays,
-            ends,
-            [
-                known.get(FLAMES + i, rest[i]) if flame is None else flame
-                for i, flame in enumerate(flames)
-            ],
-        )
+        for i, flame in rest.items():
+            tell(f"flame {i + 1} of {len(gases)}")
+            flames[i] = known.get(FLAMES + i, flame)
+        return delays, ends, [flame for flame in flames if flame is not None]
 
 
 def judges_of(

@@ -1,7 +1,8 @@
 """What commands show a person: lines, progress bars, one clear error.
 
-On a terminal progress bars move. In a log, or between the bars, a line says every few seconds what
-is being done, so that a command that works is never taken for one that hangs.
+On a terminal progress bars move, and between the bars the last line says what is being done. In a
+log a line says it every few seconds, so that a command that works is never taken for one that
+hangs.
 """
 
 import re
@@ -14,13 +15,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rich.console import Console
+from rich.control import Control
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.segment import ControlType
 from rich.table import Table as RichTable
 
 from combred.report.blocks import Table
 
 SILENCE = 8.0  # s without a line or a moving bar after which a line is printed
+ERASE = Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2))  # the line
 
 
 class StatusConsole(Console):
@@ -32,13 +36,30 @@ class StatusConsole(Console):
         self.spoke = self.begun = time.monotonic()
         self.doing, self.bar = "", False
         self.copy: Console | None = None
+        self.status = False  # whether the terminal's last line is one that the next replaces
 
     def print(self, *objects, **options) -> None:
         """As `Console.print`, and into the log."""
+        self.erase()
         super().print(*objects, **options)
         if self.copy:
             self.copy.print(*objects, **options)
         self.spoke = time.monotonic()
+
+    def tell(self, line: str) -> None:
+        """Print a line that the next replaces; in a log it stays."""
+        if not self.is_terminal:
+            self.print(line)
+            return
+        self.erase()
+        super().print(line, end="")
+        self.status = True
+
+    def erase(self) -> None:
+        """Erase the line of `tell`, if it is the last."""
+        if self.status:
+            self.status = False
+            self.control(ERASE)
 
     @contextmanager
     def logged(self, path: Path, arguments: Sequence[str]) -> Iterator[None]:
@@ -58,14 +79,15 @@ class StatusConsole(Console):
 
     @contextmanager
     def heard(self, silence: float = SILENCE) -> Iterator[None]:
-        """A context in which a line is printed after every `silence` seconds [s] without one."""
+        """A context in which a line is printed after every `silence` seconds [s] without one; on a
+        terminal it is one line, whose seconds go on."""
         ended = threading.Event()
 
         def watch() -> None:
             while not ended.wait(silence / 8):
-                if self.doing and not self.bar and time.monotonic() - self.spoke > silence:
-                    seconds = time.monotonic() - self.begun
-                    self.print(f"  [dim]{escape(self.doing)}, {seconds:.0f} s[/]")
+                now = time.monotonic()
+                if self.doing and not self.bar and now - self.spoke > silence:
+                    self.tell(f"  [dim]{escape(self.doing)}, {now - self.begun:.0f} s[/]")
 
         thread = threading.Thread(target=watch, daemon=True)
         thread.start()
@@ -74,6 +96,7 @@ class StatusConsole(Console):
         finally:
             ended.set()
             thread.join()
+            self.erase()
 
 
 # Lines are left to the terminal to break: in a file or a log they stay whole.
@@ -115,18 +138,19 @@ def progress(title: str) -> Iterator[Callable[..., None]]:
         TextColumn("{task.fields[note]}"),
     )
     show = console.is_terminal
-    with Progress(*columns, console=console, disable=not show, transient=True) as bar:
-        task = bar.add_task(title, total=None, note="")
+    before, console.bar = console.doing, show
+    console.erase()
+    try:
+        with Progress(*columns, console=console, disable=not show, transient=True) as bar:
+            task = bar.add_task(title, total=None, note="")
 
-        def update(done: int, total: int, note: str = "") -> None:
-            fields: dict[str, Any] = {"note": note} if note else {}
-            bar.update(task, completed=done, total=total, **fields)
-            console.doing = f"{title}: {done:,} of {total:,}" + (f", {note}" if note else "")
+            def update(done: int, total: int, note: str = "") -> None:
+                fields: dict[str, Any] = {"note": note} if note else {}
+                bar.update(task, completed=done, total=total, **fields)
+                console.doing = f"{title}: {done:,} of {total:,}" + (f", {note}" if note else "")
 
-        before, console.bar = console.doing, show
-        console.begin(title)
-        try:
+            console.begin(title)
             yield update
-        finally:
-            console.bar = False
-            console.begin(before)
+    finally:
+        console.bar = False
+        console.begin(before)

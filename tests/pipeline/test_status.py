@@ -24,6 +24,20 @@ def test_a_line_breaks_every_silence(console):
     assert 2 <= len(lines) <= 5 and all("training stage 0" in line for line in lines)
 
 
+def test_on_a_terminal_one_line_is_replaced_until_another_is_printed():
+    console = StatusConsole(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
+    console.begin("exporting")
+    with console.heard(SILENCE):
+        time.sleep(5 * SILENCE)
+        console.print("exported")
+        console.begin("")
+    written = console.file.getvalue()
+    first, *others = written.split("\r\x1b[2K")
+    assert len(others) >= 3 and written.count("\n") == 1
+    assert all(line.startswith("  exporting, ") for line in (first, *others[:-1]))
+    assert others[-1] == "exported\n"
+
+
 def test_there_is_no_line_beside_a_bar_or_where_nothing_is_done(console):
     with console.heard(SILENCE):
         time.sleep(3 * SILENCE)

@@ -17,8 +17,16 @@ def significant(value: float, digits: int = 3) -> str:
         return "–"
     if value == 0:
         return "0"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:.{decimals}f}"
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])  # of the rounded number
+    return f"{value:.{max(0, digits - 1 - exponent)}f}"
+
+
+def number(value: float) -> str:
+    """A number of the settings, with an exponent below a thousandth: 0.0001 -> 1e-4."""
+    if not 0 < abs(value) < 1e-3:
+        return f"{value:g}"
+    digits, _, exponent = f"{value:.5e}".partition("e")
+    return f"{float(digits):g}e{int(exponent)}"
 
 
 def percent(fraction: float | None, sign: str = "", infinite: str = NO_IGNITION) -> str:
@@ -64,11 +72,11 @@ def shape(widths: Sequence[int]) -> str:
 
 def several(values: Sequence[float], unit: str = "") -> str:
     """A list in words: 1400, 1500 and 1600 K."""
-    words = [f"{value:g}" for value in values]
+    words = [number(value) for value in values]
     joined = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
     return f"{joined}{NBSP}{unit}" if unit else joined
 
 
 def span(limits: Sequence[float]) -> str:
-    """The lowest and the highest value, one where they agree: 1e-08 to 1e-05."""
-    return " to ".join(dict.fromkeys(f"{value:g}" for value in limits))
+    """The lowest and the highest value, one where they agree: 1e-8 to 1e-5."""
+    return " to ".join(dict.fromkeys(map(number, limits)))

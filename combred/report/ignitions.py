@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from combred.report.blocks import Note, Picture, Section, Table, Text
-from combred.report.formats import atmospheres, kelvin, percent, significant
+from combred.report.formats import atmospheres, kelvin, number, percent, significant
 from combred.report.style import BLACK, LAST, MARKERS, WIDTH, looks
 
 Results = Mapping[str, Sequence[dict]]
@@ -50,7 +50,7 @@ def groups(rows: Sequence[dict]) -> dict[str, list[int]]:
     """The indices of the cases by time step, where there are several, or else by pressure."""
     found: dict[str, list[int]] = {}
     for i, row in enumerate(rows):
-        name = f"dt {row['dt']:g} s" if "dt" in row else f"{atmospheres(row['p'])} atm"
+        name = f"dt {number(row['dt'])} s" if "dt" in row else f"{atmospheres(row['p'])} atm"
         found.setdefault(name, []).append(i)
     return found
 

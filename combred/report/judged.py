@@ -10,6 +10,7 @@ from combred.report.formats import (
     atmospheres,
     kelvin,
     microseconds,
+    number,
     percent,
     several,
 )
@@ -103,7 +104,7 @@ def comparison(record: dict) -> Table:
     heads = ["", "delay, median", "delay, worst", "burnt T, worst", "flame speed, worst",
              "time a state"]  # fmt: skip
     caption = (
-        f"Errors in steps of {record['inputs']['dt']:g}{NBSP}s: of ignition delays and burnt "
+        f"Errors in steps of {number(record['inputs']['dt'])}{NBSP}s: of ignition delays and burnt "
         "temperatures against CVODE, of flame speeds against the solver in doubles. Times on one "
         f"core, of states along the ignitions. {record['machine']}."
     )

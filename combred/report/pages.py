@@ -78,7 +78,7 @@ def render(page: Page, figures: Path) -> str:
 
 
 def inline(text: str) -> Markup:
-    """A line with `code` and **strong** words as HTML, escaped; 1e-08 is not broken across
+    """A line with `code` and **strong** words as HTML, escaped; 1e-8 is not broken across
     lines."""
     marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
     marked = re.sub(r"\b\d[\d.]*e-\d+", r'<span class="whole">\g<0></span>', marked)

@@ -2,7 +2,7 @@
 
 from combred.report.blocks import Note, Section, Table, Text
 from combred.report.folder import Folder
-from combred.report.formats import NBSP, atmospheres, duration, percent, span
+from combred.report.formats import NBSP, atmospheres, duration, number, percent, span
 
 
 def made_section(folder: Folder) -> Section:
@@ -15,8 +15,8 @@ def made_section(folder: Folder) -> Section:
         ["mechanism", f"{folder.mechanism.name}, {folder.mechanism.n_species} species"],
         ["sha256 of the mechanism", f"`{folder.mechanism.sha256[:16]}`"],
         ["mixture", f"{inputs['fuel']} in {inputs['oxidizer']} (moles)"],
-        ["time step of the validation", f"{inputs['dt']:g}{NBSP}s"],
-        ["CVODE, rtol and atol", f"{cvode['rtol']:.2g} and {cvode['atol']:.2g}"],
+        ["time step of the validation", f"{number(inputs['dt'])}{NBSP}s"],
+        ["CVODE, rtol and atol", f"{number(cvode['rtol'])} and {number(cvode['atol'])}"],
         *(training_rows(s, folder.shipped) if s else []),
         ["seed", str(s.get("seed", "–"))],
         ["profile", str(s.get("profile", "–"))],

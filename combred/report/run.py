@@ -13,7 +13,7 @@ from combred.report import verdict
 from combred.report.blocks import Block, Section
 from combred.report.flows import flame_section, reference_said, stirred_section
 from combred.report.folder import Folder, cases
-from combred.report.formats import NBSP
+from combred.report.formats import NBSP, number
 from combred.report.histories import history, history_picture
 from combred.report.ignitions import ignition_section
 from combred.report.pages import Page, write_page
@@ -89,8 +89,8 @@ def experiments(run: Folder) -> list[Section]:
         curves = run.curves("stirred.h5", "stirred_inputs", species)
         of = run.validation["stirred_inputs"]["cases"][0]
         said = (
-            f"There are {of['particles']} particles, and dt = {of['dt']:g}{NBSP}s. The residence "
-            f"time is {1e3 * of['residence']:g}{NBSP}ms, the mixing time "
+            f"There are {of['particles']} particles, and dt = {number(of['dt'])}{NBSP}s. "
+            f"The residence time is {1e3 * of['residence']:g}{NBSP}ms, the mixing time "
             f"{1e3 * of['mixing']:g}{NBSP}ms. {reference_said(off['stirred'])}"
         )
         sections.append(stirred_section(said, results, curves, (NUMBERS, "stirred.h5")))

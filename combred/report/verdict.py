@@ -6,7 +6,7 @@ The numbers are those of validation.json.
 
 from combred.report.blocks import Note, Table
 from combred.report.folder import Folder, cases, stages
-from combred.report.formats import NBSP, NO_FLAME, kelvin, microseconds, percent, shape
+from combred.report.formats import NBSP, NO_FLAME, kelvin, microseconds, number, percent, shape
 
 
 def sentence(numbers: dict) -> str:
@@ -117,7 +117,7 @@ def comparison(numbers: dict, shipped: str = "") -> Table:
             percent(timing["solved"].get(name)),
         ])  # fmt: skip
     caption = (
-        f"Largest errors, in steps of {numbers['inputs']['dt']:g}{NBSP}s: of ignition delays "
+        f"Largest errors, in steps of {number(numbers['inputs']['dt'])}{NBSP}s: of ignition delays "
         "against CVODE, of flame speeds and of the mean T of stirred reactors against the solver "
         "in doubles. Times on one core. Left to the solver: states whose estimated error exceeds "
         "the tolerance."

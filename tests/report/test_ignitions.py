@@ -40,7 +40,7 @@ def test_mean_and_worst_error_of_every_group(key):
     rows = [row | ({"dt": 1e-6 * (1 + i % 2)} if key == "dt" else {"p": ATM * (1 + i % 2)})
             for i, row in enumerate(RESULTS["stage 2"])]  # fmt: skip
     table = error_table({"stage 2": rows}, "a.json")
-    names = ["dt 1e-06 s", "dt 2e-06 s"] if key == "dt" else ["1 atm", "2 atm"]
+    names = ["dt 1e-6 s", "dt 2e-6 s"] if key == "dt" else ["1 atm", "2 atm"]
     assert [plain(row) for row in table.rows] == [
         [names[0], "2", "8.00 %", "10.0 %"],
         [names[1], "2", "**no ignition**", "**no ignition**"],

@@ -7,7 +7,15 @@ from run_folder import Page
 
 from combred.report import pages, style
 from combred.report.blocks import Note, Picture, Section, Table, Text
-from combred.report.formats import NBSP, NO_IGNITION, duration, percent, several, significant
+from combred.report.formats import (
+    NBSP,
+    NO_IGNITION,
+    duration,
+    number,
+    percent,
+    several,
+    significant,
+)
 from combred.report.style import literal
 
 HOSTILE = "<img src=x onerror=alert(1)></title></script>\"'`a` {{ 7 * 7 }} $\\frac$"
@@ -43,7 +51,13 @@ def test_no_text_of_any_block_becomes_part_of_a_page(tmp_path):
 
 @pytest.mark.parametrize(
     ("fraction", "written"),
-    [(0.40509, "40.5 %"), (0.0834, "8.34 %"), (0.000612, "0.06 %"), (4e-6, "0.0004 %")]
+    [
+        (0.40509, "40.5 %"),
+        (0.0834, "8.34 %"),
+        (0.000612, "0.06 %"),
+        (4e-6, "0.0004 %"),
+        (9.6e-5, "0.01 %"),
+    ]
     + [(0.0, "0.00 %"), (np.nan, "–"), (None, "–"), (np.inf, NO_IGNITION)],
 )
 def test_percent(fraction, written):
@@ -51,10 +65,26 @@ def test_percent(fraction, written):
 
 
 @pytest.mark.parametrize(
-    ("value", "written"), [(617.69, "618"), (5.839, "5.84"), (0.28871, "0.289"), (0, "0")]
+    ("value", "written"),
+    [(617.69, "618"), (5.839, "5.84"), (0.28871, "0.289"), (0, "0"), (9.996, "10.0")],
 )
 def test_significant(value, written):
     assert significant(value) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (1e-6, "1e-6"),
+        (1e-4, "1e-4"),
+        (2.5e-10, "2.5e-10"),
+        (0.001, "0.001"),
+        (0, "0"),
+        (1400, "1400"),
+    ],
+)
+def test_number(value, written):
+    assert number(value) == written
 
 
 @pytest.mark.parametrize(

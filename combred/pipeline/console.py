@@ -37,23 +37,27 @@ class StatusConsole(Console):
         self.doing, self.bar = "", False
         self.copy: Console | None = None
         self.status = False  # whether the terminal's last line is one that the next replaces
+        self.turn = threading.RLock()  # of the thread that writes
 
     def print(self, *objects, **options) -> None:
         """As `Console.print`, and into the log."""
-        self.erase()
-        super().print(*objects, **options)
+        with self.turn:
+            self.erase()
+            super().print(*objects, **options)
         if self.copy:
             self.copy.print(*objects, **options)
         self.spoke = time.monotonic()
 
     def tell(self, line: str) -> None:
-        """Print a line that the next replaces; in a log it stays."""
+        """Print a line that the next replaces, cut at the width of the terminal; in a log it
+        stays."""
         if not self.is_terminal:
             self.print(line)
             return
-        self.erase()
-        super().print(line, end="")
-        self.status = True
+        with self.turn:
+            self.erase()
+            super().print(line, end="", soft_wrap=False, no_wrap=True, overflow="ellipsis")
+            self.status = True
 
     def erase(self) -> None:
         """Erase the line of `tell`, if it is the last."""

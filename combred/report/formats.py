@@ -36,6 +36,8 @@ def percent(fraction: float | None, sign: str = "", infinite: str = NO_IGNITION)
     if math.isinf(fraction):
         return infinite
     value = 100 * fraction
+    if 0 < abs(value) < 1e-6:
+        return f"<{NBSP}0.000001{NBSP}%"
     decimals = 1 if abs(value) >= 9.95 else 2
     written = significant(value, 1) if 0 < abs(value) < 0.01 else f"{value:.{decimals}f}"
     return f"{sign}{written}{NBSP}%"

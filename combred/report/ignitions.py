@@ -122,7 +122,7 @@ def draw_delays(results: Results) -> Figure:
     left.yaxis.set(minor_formatter=NullFormatter())
     for axes, side in ((left, "left"), (right, "right")):  # not among the points
         where = f"outside upper {side}"
-        figure.legend(*axes.get_legend_handles_labels(), loc=where, ncols=3)
+        figure.legend(*axes.get_legend_handles_labels(), loc=where, ncols=4)
     return figure
 
 

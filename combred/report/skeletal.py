@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from combred.report.blocks import Note, Picture, Section, Table, Text
-from combred.report.formats import atmospheres, duration, microseconds, percent, span
+from combred.report.formats import NBSP, atmospheres, duration, microseconds, percent, span
 from combred.report.pages import Page, made_with, read_finished, write_page
 from combred.report.style import BLACK, COLOURS, MARKERS, WIDTH
 
@@ -23,6 +23,7 @@ TRANSPORT = (
 FAILED = "**no result**"  # of a case in which the reduced mechanism does not ignite or burn
 LIMITS = 0.01, 0.02, 0.05, 0.1, 0.2  # errors, whose sizes the page tells
 SHOWN = 12  # cases with the largest errors, and last steps of the path
+LEAST = 1e-4  # %: smaller errors are drawn here
 
 
 def write_reduction(folder: Path) -> Path:
@@ -43,7 +44,8 @@ def write_reduction(folder: Path) -> Path:
                 "species", partial(draw_errors, record),
                 "Largest error of each judge against the number of species.",
                 "Largest relative error in the judged cases on the path of the search; the line is "
-                "the limit, the large markers are the mechanism that was chosen.", RECORD,
+                "the limit, the large markers are the mechanism that was chosen, after the "
+                "removal of reactions.", RECORD,
             ),
             errors_table(record),
         ],
@@ -88,9 +90,9 @@ def further(record: dict) -> str:
     return (
         f"Chemistry takes {microseconds(after)} a state on one core, {microseconds(before)} with "
         "the detailed mechanism (solver at its default tolerance, 1e-6 s, along an ignition). "
-        f"At {microseconds(TRANSPORT)} for the transport of a species, as in OpenFOAM, a cell and "
-        f"flow step takes about {microseconds(left)}, and {microseconds(whole)} with the detailed "
-        f"mechanism: {whole / left:.1f} times as long."
+        f"At {1e6 * TRANSPORT:.2g}{NBSP}µs for the transport of a species, as in OpenFOAM, a cell "
+        f"and flow step takes about {microseconds(left)}, and {microseconds(whole)} with the "
+        f"detailed mechanism: {whole / left:.1f} times as long."
     )
 
 
@@ -129,8 +131,8 @@ def errors_table(record: dict) -> Table:
         held = [percent(e, infinite=FAILED) for e in (max(errors), sum(errors) / len(errors))]
         rows.append([judge, percent(record["judged"][judge]), *held, str(len(errors))])
     caption = (
-        "Relative errors against the detailed mechanism. The search saw the judged cases; those "
-        f"held out count. The limit of the search was {percent(record['inputs']['error'])}."
+        "Relative errors against the detailed mechanism. The search saw the judged cases, but not "
+        f"those held out. Its limit was {percent(record['inputs']['error'])}."
     )
     heads = ["", "judged, worst", "held out, worst", "held out, mean", "held-out cases"]
     return Table(heads, rows, RECORD, caption)
@@ -143,15 +145,16 @@ def draw_errors(record: dict) -> Figure:
     path = record["path"]
     for judge, colour, marker in zip(record["judged"], COLOURS, MARKERS, strict=False):
         rows = [(row["species"], row["errors"][judge]) for row in path]
-        points = [(n, 100 * e) for n, e in rows if e is not None and e > 0.0]
+        points = [(n, max(100 * e, LEAST)) for n, e in rows if e is not None]
         sizes, errors = [n for n, _ in points], [e for _, e in points]
         axes.plot(sizes, errors, f"-{marker}", color=colour, ms=4, lw=1.2, label=judge)
-        chosen = 100 * max(record["judged"][judge], 1e-6)
+        chosen = max(100 * record["judged"][judge], LEAST)
         axes.plot([len(record["species"])], [chosen], marker, color=colour, ms=9, mec=BLACK)
     axes.axhline(100 * record["inputs"]["error"], color=BLACK, lw=1.0, ls=(0, (4, 2)))
     axes.set(yscale="log", xlabel="species", ylabel="largest relative error [%]")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.invert_xaxis()
+    drawn = [len(record["species"]), *(row["species"] for row in path)]
+    axes.set_xlim(max(drawn) + 1, min(drawn) - 1)  # from many species to few
     axes.legend()
     return figure
 
@@ -165,7 +168,7 @@ def cases_section(record: dict) -> Section:
     ]
     found.sort(key=lambda row: -abs(row[0]))
     rows = [
-        [judge, case, percent(error, "+" * (error > 0), FAILED)]
+        [judge, case, percent(abs(error), "+" if error > 0 else "−", FAILED)]
         for error, judge, case in found[:SHOWN]
     ]
     kept = Text(f"Species that are left: {', '.join(record['species'])}.")
@@ -182,9 +185,9 @@ def path_section(record: dict) -> Section:
         rows.append([str(row["species"]), ", ".join(row["removed"]), *errors])
     groups = [row["removed"] for row in record["path"] if len(row["removed"]) > 1]
     together = ", ".join(name for group in groups for name in group)
+    first = f"Removed together at first, for they change little: {together}. " if together else ""
     text = Text(
-        f"{sizes(record)} Removed together at first, for they change little: "
-        f"{together or 'none'}. Below are the last steps of the search, also those beyond the "
+        f"{sizes(record)} {first}Below are the last steps of the search, also those beyond the "
         "limit: what the next removals cost. Swaps and the removal of reactions follow the path "
         "and are not in it."
     )

@@ -57,6 +57,7 @@ def test_no_text_of_any_block_becomes_part_of_a_page(tmp_path):
         (0.000612, "0.06 %"),
         (4e-6, "0.0004 %"),
         (9.6e-5, "0.01 %"),
+        (1e-13, "< 0.000001 %"),
     ]
     + [(0.0, "0.00 %"), (np.nan, "–"), (None, "–"), (np.inf, NO_IGNITION)],
 )

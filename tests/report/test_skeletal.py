@@ -5,7 +5,7 @@ from run_folder import Page
 from test_pages import HOSTILE, require_harmless
 
 from combred.files.records import write_record
-from combred.report.skeletal import errors_table, sentence, write_reduction
+from combred.report.skeletal import LEAST, draw_errors, errors_table, sentence, write_reduction
 
 pytestmark = pytest.mark.usefixtures("rendered")
 
@@ -52,7 +52,7 @@ def test_the_page_has_the_errors_that_count(tmp_path, record):
     assert judges[1:] == [
         ["delay", "0.60 %", "0.80 %", "0.60 %", "2"], ["flame", "0.20 %", "0.10 %", "0.10 %", "1"]
     ]  # fmt: skip
-    assert cases[1] == ["delay", "cold", "-0.80 %"] and cases[2] == ["delay", "hot", "+0.40 %"]
+    assert cases[1] == ["delay", "cold", "−0.80 %"] and cases[2] == ["delay", "hot", "+0.40 %"]
     assert path[-1] == ["5", "OH", "20.0 %", "10.0 %"]
     assert len(found.all("img")) == 1
     assert "6 within 1 %, 5 within 20 %. It ends at 5 species with an error of 20.0" in found.text
@@ -81,6 +81,8 @@ def test_a_path_without_steps_and_one_without_errors_have_a_page(tmp_path, recor
     for row in record["path"]:
         row["errors"]["delay"] = 0.0
     assert "It ends at 5 species" in page(tmp_path, record).text
+    drawn = draw_errors(record).axes[0]
+    assert list(drawn.lines[0].get_ydata()) == [LEAST] * 3 and drawn.get_xlim() == (8, 4)
     record["path"] = []
     assert "found no species that can be removed" in page(tmp_path, record).text
 

@@ -81,14 +81,16 @@ def reduce(given: Namespace) -> int:
 
     from combred.pipeline.console import console, marked, progress, show
     from combred.report.skeletal import errors_table, sentence, sizes, write_reduction
+    from combred.skeletal.cases import ATM
     from combred.skeletal.reducing import default_folder, reduce_mechanism
 
     folder = given.folder or default_folder(given.what, given.phase)
+    p = given.p and tuple(ATM * end for end in given.p)
     keep = tuple(name.strip() for name in given.keep.split(",") if name.strip())
     with console.heard(), progress("reducing") as bar:
         record = reduce_mechanism(
             given.what, given.phase, given.fuel, given.oxidizer, given.error, given.species,
-            keep, given.refit, folder, given.workers, bar,
+            keep, given.refit, folder, given.workers, bar, given.T0, p, given.phi,
         )  # fmt: skip
     show(errors_table(record))
     told = marked(f"{sentence(record)} {sizes(record)}")

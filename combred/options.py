@@ -76,9 +76,22 @@ def _reduce(argument: Argument) -> None:
              "the limit allows")  # fmt: skip
     argument("--keep", default="", help="species that stay, and whose peaks in flames are judged, "
              "as NO,CO")  # fmt: skip
+    cold = "the coldest that ignites and 2000"
+    for name, unit, usual in (("T0", "K", cold), ("p", "atm", ".5,40"), ("phi", "1", ".5,1.5")):
+        said = f"range of judged ignitions [{unit}]; by default {usual}"
+        argument(f"--{name}", type=_pair, metavar="LOW,HIGH", help=said)
     said = "refit the rate constants within this factor, their uncertainty: 1.3"
     argument("--refit", type=float, nargs="?", const=1.3, default=0.0, metavar="FACTOR", help=said)
     _of_mechanism(argument, "reduce")
+
+
+def _pair(text: str) -> tuple[float, float]:
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        said = f"{text!r} is no range: give its ends as in .5,40"
+        raise argparse.ArgumentTypeError(said) from None
+    return low, high
 
 
 def _export(argument: Argument) -> None:

@@ -36,7 +36,7 @@ class StatusConsole(Console):
         self.spoke = self.begun = time.monotonic()
         self.doing, self.bar = "", False
         self.copy: Console | None = None
-        self.status = False  # whether the terminal's last line is one that the next replaces
+        self.brief = False  # whether the terminal's last line is one that the next replaces
         self.turn = threading.RLock()  # of the thread that writes
 
     def print(self, *objects, **options) -> None:
@@ -57,12 +57,12 @@ class StatusConsole(Console):
         with self.turn:
             self.erase()
             super().print(line, end="", soft_wrap=False, no_wrap=True, overflow="ellipsis")
-            self.status = True
+            self.brief = True
 
     def erase(self) -> None:
         """Erase the line of `tell`, if it is the last."""
-        if self.status:
-            self.status = False
+        if self.brief:
+            self.brief = False
             self.control(ERASE)
 
     @contextmanager

@@ -5,9 +5,13 @@ Takes a folder of `combred reduce`.
 """
 
 import math
+import re
+from collections.abc import Iterable
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -22,6 +26,7 @@ TRANSPORT = (
 )
 FAILED = "**no result**"  # of a case in which the reduced mechanism does not ignite or burn
 LIMITS = 0.01, 0.02, 0.05, 0.1, 0.2  # errors, whose sizes the page tells
+CASE = re.compile(r"(\S+) K, (\S+) atm, phi ([^,]+)(?:, (.+))?")  # as the judges name it
 SHOWN = 12  # cases with the largest errors, and last steps of the path
 LEAST = 1e-4  # %: smaller errors are drawn here
 
@@ -48,6 +53,12 @@ def write_reduction(folder: Path) -> Path:
                 "removal of reactions.", RECORD,
             ),
             errors_table(record),
+            Picture(
+                "cases", partial(draw_cases, record),
+                "Ignition delays, flame speeds and extinction of both mechanisms.",
+                "Lines and rings: the detailed mechanism; points: the reduced one, in the judged "
+                f"ignitions at phi {usual_phi(record):g}, and in all flames and reactors.", RECORD,
+            ),
         ],
         sections=[
             cases_section(record), path_section(record), *refit_section(record),
@@ -94,6 +105,15 @@ def further(record: dict) -> str:
         f"and flow step takes about {microseconds(left)}, and {microseconds(whole)} with the "
         f"detailed mechanism: {whole / left:.1f} times as long."
     )
+
+
+def flow_step(record: dict, n: int) -> float:
+    """About the time [s] of a cell and flow step with n species: `TRANSPORT`, and chemistry as a
+    power of n between the detailed and the reduced mechanism, or proportional to n."""
+    (before, after), whole, left = record["times"], record["of"][0], len(record["species"])
+    steep = before is not None and whole > left
+    power = math.log(before / after) / math.log(whole / left) if steep else 1.0
+    return TRANSPORT * n + after * (n / left) ** power
 
 
 def sizes(record: dict) -> str:
@@ -159,6 +179,58 @@ def draw_errors(record: dict) -> Figure:
     return figure
 
 
+def cases_of(record: dict, judge: str, groups: Iterable[str] = ("judged", "held out")) -> list:
+    """The cases of a judge: T [K], p [atm], phi, the quantity, or "" for a delay, the value of the
+    detailed and of the reduced mechanism, NaN where it failed."""
+    found = []
+    for group in groups:
+        for name, (error, value) in record["cases"][group].get(judge, {}).items():
+            place = CASE.fullmatch(name)
+            if place is None or value is None:
+                continue
+            reduced = math.nan if error is None else value * (1.0 + error)
+            found.append((*map(float, place.groups()[:3]), place[4] or "", value, reduced))
+    return found
+
+
+def usual_phi(record: dict) -> float:
+    """The phi in the middle of the judged ignitions."""
+    phis = sorted({case[2] for case in cases_of(record, "ignition delay", ["judged"])})
+    return phis[(len(phis) - 1) // 2]
+
+
+def draw_cases(record: dict) -> Figure:
+    """Delays over 1000 / T0, speeds over phi, and T over the residence time at extinction."""
+    figure = Figure(figsize=(WIDTH, 3.6))
+    left, middle, right = figure.subplots(1, 3)
+    phi = usual_phi(record)
+    delays = cases_of(record, "ignition delay", ["judged"])
+    delays = [case for case in delays if case[2] == phi and not case[3]]
+    draw_by_pressure(left, [(1e3 / T, p, 1e3 * a, 1e3 * b) for T, p, _, _, a, b in delays])
+    left.set(yscale="log", xlabel="1000 / T0 [1/K]", ylabel="ignition delay [ms]")
+    speeds = [case for case in cases_of(record, "flame") if case[3] == "speed"]
+    draw_by_pressure(middle, [(x, p, 100 * a, 100 * b) for _, p, x, _, a, b in speeds])
+    middle.set(xlabel="phi", ylabel="flame speed [cm/s]")
+    ends = cases_of(record, "extinction")
+    taus, hot = ([case for case in ends if case[3] == of] for of in ("residence time", "T"))
+    for which, mark in ((4, {"mfc": "none", "ms": 9}), (5, {"ms": 4})):
+        tau, T = ([case[which] for case in of] for of in (taus, hot))
+        right.plot([1e3 * t for t in tau], T, "o", color=BLACK, **mark)
+    right.set(xscale="log", xlabel="residence time at extinction [ms]", ylabel="T [K]")
+    return figure
+
+
+def draw_by_pressure(axes: Axes, points: list[tuple[float, float, float, float]]) -> None:
+    """Points (x, p [atm], detailed, reduced): a line and markers for each pressure."""
+    for p, colour in zip(sorted({point[1] for point in points}), cycle(COLOURS), strict=False):
+        rows = sorted(point for point in points if point[1] == p)
+        x, _, detailed, reduced = zip(*rows, strict=True)
+        axes.plot(x, detailed, "-" if len(x) > 1 else "_", color=colour, lw=1.2, ms=14)
+        axes.plot(x, reduced, "o", color=colour, ms=4, label=f"{p:g} atm")
+    if points:
+        axes.legend(fontsize="small")
+
+
 def cases_section(record: dict) -> Section:
     """The held-out cases with the largest errors."""
     found = [
@@ -182,16 +254,17 @@ def path_section(record: dict) -> Section:
     judges, rows = list(record["judged"]), []
     for row in record["path"][-SHOWN:]:
         errors = [percent(row["errors"][judge]) for judge in judges]
-        rows.append([str(row["species"]), ", ".join(row["removed"]), *errors])
+        cost = microseconds(flow_step(record, row["species"]))
+        rows.append([str(row["species"]), ", ".join(row["removed"]), *errors, cost])
     groups = [row["removed"] for row in record["path"] if len(row["removed"]) > 1]
     together = ", ".join(name for group in groups for name in group)
     first = f"Removed together at first, for they change little: {together}. " if together else ""
     text = Text(
         f"{sizes(record)} {first}Below are the last steps of the search, also those beyond the "
         "limit: what the next removals cost. Swaps and the removal of reactions follow the path "
-        "and are not in it."
+        "and are not in it. The time of a flow step is estimated from the two measured ones."
     )
-    table = Table(["species", "removed", *judges], rows, RECORD, left=2)
+    table = Table(["species", "removed", *judges, "flow step"], rows, RECORD, left=2)
     return Section("The path of the search", [text, table])
 
 

@@ -6,14 +6,14 @@ ranges, and no search sees them.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 
-UNBURNT_T = 300.0  # K, of flames and reactors
+UNBURNT_T, WARMER = 300.0, 50.0  # K, of flames and reactors; where p has no range
 APART = (
     1.0 / 6000.0
 )  # 1/K, of the initial T of ignitions: four from 1000 to 2000 K. Low-temperature
@@ -22,6 +22,7 @@ PRESSURES, RATIOS = 3, 3  # p and phi of ignitions
 HELD_OUT, SEED = 60, 52  # ignitions at random
 ATM = ct.one_atm
 Gas = tuple[float, float, float]  # T [K], p [Pa], phi
+Pair = tuple[float, float]  # the ends of a range
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,18 @@ class Ranges:
     phi: tuple[float, float] = (0.5, 1.5)
     flame_p: tuple[float, float] = (ATM, 10.0 * ATM)
     flame_phi: tuple[float, float] = (0.7, 1.3)
+
+    def within(self, p: Pair | None, phi: Pair | None) -> "Ranges":
+        """With other ranges of p [Pa] and phi, None: as they are. Flames and reactors are in the
+        part of theirs that is inside, or in all of them where there is none."""
+        p, phi = p or self.p, phi or self.phi
+        flame_p, flame_phi = _inside(self.flame_p, p), _inside(self.flame_phi, phi)
+        return replace(self, p=p, phi=phi, flame_p=flame_p, flame_phi=flame_phi)
+
+
+def _inside(usual: Pair, asked: Pair) -> Pair:
+    low, high = max(usual[0], asked[0]), min(usual[1], asked[1])
+    return (low, high) if low < high else asked
 
 
 @dataclass(frozen=True)
@@ -52,10 +65,11 @@ def judged(of: Ranges) -> Cases:
     cold, hot = 1.0 / of.T0[0], 1.0 / of.T0[1]
     T0 = 1.0 / np.linspace(cold, hot, 1 + math.ceil(round((cold - hot) / APART, 6)))
     grid = np.meshgrid(T0, np.geomspace(*of.p, PRESSURES), np.linspace(*of.phi, RATIOS))
-    ignitions = [(T, p, phi) for T, p, phi in np.stack(grid, axis=-1).reshape(-1, 3).tolist()]
-    (low, high), (lean, rich) = of.flame_p, of.flame_phi
-    premixed = [(UNBURNT_T, low, phi) for phi in (1.0, lean, rich)]
-    premixed += [(UNBURNT_T, high, 1.0)] * (high > low)
+    rows = np.stack(grid, axis=-1).reshape(-1, 3).tolist()
+    ignitions = list(dict.fromkeys((T, p, phi) for T, p, phi in rows))
+    (low, high), (lean, rich), middle = of.flame_p, of.flame_phi, _middle(of)
+    premixed = [(UNBURNT_T, low, phi) for phi in dict.fromkeys((middle, lean, rich))]
+    premixed += [(UNBURNT_T, high, middle)] * (high > low)
     return Cases(ignitions, premixed, premixed)
 
 
@@ -66,11 +80,18 @@ def held_out(of: Ranges) -> Cases:
     p = of.p[0] * (of.p[1] / of.p[0]) ** rng.random(HELD_OUT)
     phi = rng.uniform(*of.phi, HELD_OUT)
     ignitions = list(zip(T0.tolist(), p.tolist(), phi.tolist(), strict=True))
-    lean, rich = (0.5 * (1.0 + phi) for phi in of.flame_phi)
-    middle = float(np.sqrt(of.flame_p[0] * of.flame_p[1]))
-    premixed = [(UNBURNT_T, of.flame_p[0], lean), (UNBURNT_T, of.flame_p[0], rich)]
-    premixed += [(UNBURNT_T, middle, 1.0)]
+    (low, high), middle = of.flame_p, _middle(of)
+    between = [0.5 * (middle + phi) for phi in of.flame_phi if phi != middle]
+    premixed = [(UNBURNT_T, low, phi) for phi in between]
+    warmer = WARMER * (high == low)  # else it is one of the judged
+    premixed += [(UNBURNT_T + warmer, float(np.sqrt(low * high)), middle)]
     return Cases(ignitions, premixed, premixed)
+
+
+def _middle(of: Ranges) -> float:
+    """The phi of flames that is nearest to 1."""
+    lean, rich = of.flame_phi
+    return min(max(1.0, lean), rich)
 
 
 def states(

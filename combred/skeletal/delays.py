@@ -44,7 +44,7 @@ def detailed_delays(
 
 class Delays:
     """Of ignitions of a mechanism; known: their `detailed_delays`. Cases that do not ignite are
-    left out. cases: of each error, in words; times (n_errors,) [s]: delays of the detailed
+    left out. cases: of each error, in words; values (n_errors,) [s]: delays of the detailed
     mechanism, then times of its first stages."""
 
     name = "ignition delay"
@@ -64,7 +64,7 @@ class Delays:
         self.T, self.p, Y = (x[rows] for x in states(mechanism, of, gases))
         self.Y = Y[:, chemistry.columns]
         self.until = np.concatenate([half[ignites], stage[two]])
-        self.times, self.longest = (
+        self.values, self.longest = (
             np.concatenate([delay[ignites], first[two]]),
             LATEST * delay[rows],
         )
@@ -75,4 +75,4 @@ class Delays:
         """Relative errors (n,) of the delays, then of the first stages; infinite where a mixture
         ignites after more than `LATEST` delays of the detailed mechanism, or not at all."""
         solver, begin = self.chemistry(skeleton), (self.T, self.p, self.Y)
-        return solver.time_to(*begin, self.until, self.longest, TOLERANCE) / self.times - 1.0
+        return solver.time_to(*begin, self.until, self.longest, TOLERANCE) / self.values - 1.0

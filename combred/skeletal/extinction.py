@@ -72,6 +72,7 @@ class Extinctions:
             hot, tau, curvature = known[0][i]
             end = Point(float(hot), float(tau), known[1][i, left])
             self.reactors.append(Reactor(inflow, end, float(curvature)))
+        self.values = known[0][rows, 1::-1].T.ravel()  # tau [s], then T [K]
         words = [named(gases[i]) for i in rows]
         self.cases = [f"{word}, {what}" for what in ("residence time", "T") for word in words]
 

@@ -160,15 +160,15 @@ def _kept(
 
 class Flame:
     """Judges skeletons by one flame. detailed: the flame of the detailed mechanism, of the case
-    `gas`; peaks: species whose largest mole fractions are judged; reference: its `results`. cases:
-    of each error, in words."""
+    `gas`; peaks: species whose largest mole fractions are judged; reference: its `results`, which
+    are the `values`. cases: of each error, in words."""
 
     name = "flame"
 
     def __init__(
         self, detailed: DetailedFlame, gas: Gas, peaks: tuple[str, ...], reference: np.ndarray
     ):
-        self.detailed, self.peaks, self.reference = detailed, peaks, reference
+        self.detailed, self.peaks, self.values = detailed, peaks, reference
         judged = ["speed", "largest T", *(f"peak of {name}" for name in peaks)]
         self.cases = [f"{named(gas)}, {what}" for what in judged]
 
@@ -179,7 +179,7 @@ class Flame:
     def errors(self, skeleton: Skeleton) -> np.ndarray:
         """Relative errors (n,) of the speed, the largest T and the peaks; infinite where there is
         no flame."""
-        errors = results(self.detailed, self.peaks, skeleton) / self.reference - 1.0
+        errors = results(self.detailed, self.peaks, skeleton) / self.values - 1.0
         return np.where(np.isfinite(errors), errors, np.inf)
 
     def speed(self, skeleton: Skeleton) -> tuple[float, np.ndarray]:
@@ -190,7 +190,7 @@ class Flame:
         if flame is None:
             return np.nan, found
         found[skeleton.reactions] = flame.get_flame_speed_reaction_sensitivities()
-        return flame.velocity[0] / self.reference[0] - 1.0, found
+        return flame.velocity[0] / self.values[0] - 1.0, found
 
 
 def results(of: DetailedFlame, peaks: tuple[str, ...], skeleton: Skeleton) -> np.ndarray:

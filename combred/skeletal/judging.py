@@ -16,10 +16,11 @@ from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 
 
 class Judge(Protocol):
-    """Judges skeletons on its cases."""
+    """Judges skeletons on its cases. values (n_cases,): of the detailed mechanism, in SI units."""
 
     name: str
     cases: list[str]
+    values: np.ndarray
 
     def errors(self, skeleton: Skeleton) -> np.ndarray:
         """Relative errors (n_cases,), infinite where a skeleton fails."""
@@ -66,12 +67,14 @@ class Panel:
         parts = skeleton.species, skeleton.listed, skeleton.factors
         return self.ask(speed_of, [(i, *parts) for i in flames])
 
-    def by_case(self, skeleton: Skeleton) -> dict[str, dict[str, float]]:
-        """The error of each case of each kind of judges."""
+    def told(self, skeleton: Skeleton) -> dict[str, dict[str, list[float]]]:
+        """Of each case of each kind of judges, the error of a skeleton, and the value of the
+        detailed mechanism."""
         found = self.errors([(i, skeleton) for i in range(len(self.judges))])
-        named: dict[str, dict[str, float]] = {judge.name: {} for judge in self.judges}
+        named: dict[str, dict[str, list[float]]] = {judge.name: {} for judge in self.judges}
         for judge, one in zip(self.judges, found, strict=True):
-            named[judge.name] |= dict(zip(judge.cases, one.tolist(), strict=True))
+            pairs = zip(one.tolist(), judge.values.tolist(), strict=True)
+            named[judge.name] |= dict(zip(judge.cases, map(list, pairs), strict=True))
         return named
 
 

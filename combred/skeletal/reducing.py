@@ -6,27 +6,27 @@ search sees the judged cases; the errors that count are those of the cases that 
 second call with the same inputs goes on after the last step that is there.
 """
 
+import math
 import os
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from combred.chemistry.fuel import name_mixture
-from combred.chemistry.mechanism import load_mechanism
+from combred.chemistry.fuel import Mixture, name_mixture
+from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.config.fields import require
 from combred.experiments.ignition.rollout import coldest_ignition
 from combred.files.records import write_record
 from combred.processes.workers import Processes
 from combred.skeletal import cases
-from combred.skeletal.cases import Ranges, states
+from combred.skeletal.base import Base, OnProgress
+from combred.skeletal.cases import Pair, Ranges
 from combred.skeletal.compiled import Chemistry
-from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved, flame_of_part
-from combred.skeletal.graph import base_of, targets
+from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved
 from combred.skeletal.judging import opened
-from combred.skeletal.large import Detailed, Solver, opened_detailed
+from combred.skeletal.large import opened_detailed
 from combred.skeletal.record import RECORD, Wanted, begun, opened_folder
 from combred.skeletal.references import Asked, detailed_results, judges_of
 from combred.skeletal.refit import refit as refitted
@@ -37,7 +37,6 @@ from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 REFITTED = 12.0  # limits: skeletons with larger errors are not refitted
 END = 10.0  # the path ends where an error is this multiple of the limit
 HOTTEST = 2000.0  # K, of ignitions
-OnProgress = Callable[[int, int, str], None]
 
 
 def reduce_mechanism(
@@ -52,41 +51,43 @@ def reduce_mechanism(
     folder: Path | None = None,
     workers: int = 0,
     on_progress: OnProgress = lambda *_: None,
+    T0: Pair | None = None,
+    p: Pair | None = None,
+    phi: Pair | None = None,
 ) -> dict:
     """Take species and reactions out of a mechanism, as many as the limit of the errors allows.
 
     file, phase: as `combred.load_mechanism` takes them; fuel, oxidizer: compositions in moles,
     "auto": the fuel that the mechanism was plainly made for, and air; error, species, keep, refit:
     as of `Wanted`; folder: of reduce.json and of the reduced mechanism, None for `default_folder`;
-    workers: processes, 0 for one of each core; on_progress(species removed, species, what is done).
+    workers: processes, 0 for one of each core; on_progress(species removed, species, what is done);
+    T0 [K], p [Pa], phi: ends of the ranges of judged ignitions, None for the usual ones.
     Returns the numbers of reduce.json; "file" is the name of the reduced mechanism in the folder.
 
     Raises ValueError where the mechanism has rates that are not known, where the fuel is not plain
-    or does not ignite, where the folder has a reduction of another mechanism or other ranges, or is
-    in use, or where so few `species` do not ignite or burn; RuntimeError without a C++ compiler.
+    or does not ignite, where a range is none or nothing ignites in it, where the folder has a
+    reduction of another mechanism or other ranges, or is in use, or where so few `species` do not
+    ignite or burn; RuntimeError without a C++ compiler.
     """
-    require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
-    require(not isinstance(keep, str), f"keep={keep!r}: give a tuple of names, ({keep!r},)")
+    _require_valid(workers, keep, T0=T0, p=p, phi=phi)
     wanted = Wanted(error, species, tuple(keep), refit)
     mechanism, folder = load_mechanism(file, phase), Path(folder or default_folder(file, phase))
     gas = name_mixture(mechanism, fuel, oxidizer)
-    stay = mechanism.mixture(gas.fuel, gas.oxidizer, 1.0) > 0.0  # raises before the compilation
     peaks = tuple(mechanism.species_names[mechanism.index(name)] for name in wanted.keep)
-    stay[[mechanism.index(name) for name in peaks]] = True
+    kept = _kept(mechanism, gas, peaks)  # raises before the compilation
     network, processes = ReactionNetwork.of(mechanism), Processes(workers or _cores())
     with opened_folder(folder):
         with opened_detailed(processes, network) as detailed:
-            coldest = coldest_ignition(mechanism, detailed, gas.fuel, gas.oxidizer)
-            ranges = Ranges(gas.fuel, gas.oxidizer, (coldest, HOTTEST))
+            if T0 is None:
+                T0 = coldest_ignition(mechanism, detailed, gas.fuel, gas.oxidizer), HOTTEST
+            ranges = Ranges(gas.fuel, gas.oxidizer, T0).within(p, phi)
             record = begun(folder / RECORD, mechanism, ranges, wanted)
             if "file" in record:
                 return record
-            kept = frozenset(np.flatnonzero(stay).tolist())
-            tell = partial(on_progress, 0, mechanism.n_species)
-            given = processes, network, detailed
-            results = partial(detailed_results, *given, folder=folder, tell=tell)
+            given, tell = (network, detailed), partial(on_progress, 0, mechanism.n_species)
+            results = partial(detailed_results, processes, *given, folder=folder, tell=tell)
             judged = Asked(ranges, cases.judged(ranges), Solved(JUDGED, True, peaks))
-            part = _Base(network, detailed, record, (judged, kept), wanted, on_progress)
+            part = Base(*given, record, (judged, kept), wanted, on_progress)
             known = results(judged, begin=part.flame if part.is_large else None)
             near = next((DetailedFlame.of(flame) for flame in known[2] if flame), None)
             held = Asked(ranges, cases.held_out(ranges), Solved(HELD_OUT, False, peaks), near)
@@ -96,61 +97,25 @@ def reduce_mechanism(
             search = Search(panel, wanted.error, kept)
             steps = walk(search, base, record, folder / RECORD, wanted, on_progress)
             chosen = choose(search, steps, wanted, on_progress)
+            seen = panel.told(chosen.skeleton)
         on_progress(mechanism.n_species, mechanism.n_species, "held-out cases")
         with opened(processes, network, judges_of(mechanism, chemistry, held, known_held)) as panel:
-            errors = panel.by_case(chosen.skeleton)
-        write_result(folder / RECORD, record, chosen, errors)
+            write_result(folder / RECORD, record, chosen, seen, panel.told(chosen.skeleton))
         return record
 
 
-class _Base:
-    """The skeleton from which the search begins: the detailed mechanism, or what the graph leaves
-    of a large one, which is the first step of the path."""
+def _kept(mechanism: Mechanism, gas: Mixture, peaks: tuple[str, ...]) -> frozenset[int]:
+    """The species that stay: those of the mixture, and those whose peaks are judged."""
+    stay = mechanism.mixture(gas.fuel, gas.oxidizer, 1.0) > 0.0
+    return frozenset([*np.flatnonzero(stay).tolist(), *map(mechanism.index, peaks)])
 
-    def __init__(
-        self,
-        network: ReactionNetwork,
-        detailed: Solver,
-        record: dict,
-        judged: tuple[Asked, frozenset[int]],
-        wanted: Wanted,
-        on_progress: OnProgress,
-    ):
-        self.network, self.detailed, self.record = network, detailed, record
-        self.asked, self.kept = judged
-        self.limit, self.on_progress = wanted.error, on_progress
-        self.is_large = isinstance(detailed, Detailed)
-        self._found: Skeleton | None = None
 
-    def skeleton(self, delays: list[np.ndarray]) -> Skeleton:
-        """The skeleton, from the `detailed_delays` of the judged cases."""
-        self._found = self._found or self._find(delays)
-        return self._found
-
-    def flame(self, delays: list[np.ndarray]) -> DetailedFlame | None:
-        """Its flame in the first of the judged cases, from which that of a large mechanism
-        starts."""
-        skeleton, how = self.skeleton(delays), self.asked.how
-        size = self.network.mechanism.n_species
-        self.on_progress(0, size, f"flames, from that of {skeleton.n_species} species")
-        gases = self.asked.cases.flames[:1]
-        (T,), (p,), (Y,) = states(self.network.mechanism, self.asked.ranges, gases)
-        return flame_of_part(skeleton, (T, p, Y), how.criteria)
-
-    def _find(self, delays: list[np.ndarray]) -> Skeleton:
-        whole, path = self.network.whole(), self.record["path"]
-        if not isinstance(self.detailed, Detailed):
-            return whole
-        mechanism = self.network.mechanism
-        if path:
-            return whole.without(*map(mechanism.index, path[0]["removed"]))
-        self.on_progress(0, mechanism.n_species, "graph")
-        half, delay, *_ = delays
-        ignites = np.isfinite(delay)
-        T, p, Y = states(mechanism, self.asked.ranges, self.asked.cases.ignitions)
-        ignitions = (T[ignites], p[ignites], Y[ignites]), half[ignites], delay[ignites]
-        of = targets(self.network, self.asked.ranges)
-        return base_of(self.network, self.detailed, ignitions, of, self.kept, self.limit)
+def _require_valid(workers: int, keep: tuple[str, ...], **ranges: Pair | None) -> None:
+    require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
+    require(not isinstance(keep, str), f"keep={keep!r}: give a tuple of names, ({keep!r},)")
+    for name, pair in ranges.items():
+        fits = pair is None or len(pair) == 2 and 0.0 < pair[0] <= pair[1] < math.inf
+        require(fits, f"{name}={pair} is no range: give its lower and its upper end")
 
 
 def default_folder(file: str, phase: str = "") -> Path:

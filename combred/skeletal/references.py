@@ -17,6 +17,7 @@ import numpy as np
 import combred
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.transport import lacking
+from combred.config.fields import require
 from combred.files.parts import Parts
 from combred.processes.workers import Processes, open_pool
 from combred.skeletal.cases import Cases, Ranges, states
@@ -97,6 +98,9 @@ def judges_of(
     (delays, ends, flames), todo = known, asked.cases
     given = mechanism, chemistry
     judges: list[Judge] = [Delays(*given, todo.ignitions, asked.ranges, delays)]
+    require(
+        bool(judges[0].cases), f"nothing ignites at {asked.ranges.T0} K: ask for hotter gas (T0)"
+    )
     extinctions = Extinctions(*given, todo.reactors, asked.ranges, ends)
     judges += [extinctions] if extinctions.cases else []
     for gas, flame in zip(todo.flames, flames, strict=False):  # none without transport data

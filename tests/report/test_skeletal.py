@@ -1,11 +1,19 @@
 """The page of a reduced mechanism."""
 
+import numpy as np
 import pytest
 from run_folder import Page
 from test_pages import HOSTILE, require_harmless
 
 from combred.files.records import write_record
-from combred.report.skeletal import LEAST, draw_errors, errors_table, sentence, write_reduction
+from combred.report.skeletal import (
+    LEAST,
+    draw_cases,
+    draw_errors,
+    errors_table,
+    sentence,
+    write_reduction,
+)
 
 pytestmark = pytest.mark.usefixtures("rendered")
 
@@ -29,6 +37,20 @@ def record():
         ],
         "judged": {"delay": 6e-3, "flame": 2e-3},
         "held_out": {"delay": {"hot": 4e-3, "cold": -8e-3}, "flame": {"lean, speed": 1e-3}},
+        "cases": {
+            "judged": {
+                "ignition delay": {
+                    "1000 K, 1 atm, phi 1": [6e-3, 2e-4], "1250 K, 1 atm, phi 1": [None, 1e-5],
+                    "1000 K, 10 atm, phi 1": [0.0, 1e-4], "1000 K, 1 atm, phi 2": [0.0, 3e-4],
+                    "1000 K, 1 atm, phi 1, first stage": [0.0, 1e-5],
+                },
+                "flame": {"300 K, 1 atm, phi 1, speed": [0.5, 2.0],
+                          "300 K, 1 atm, phi 1, largest T": [1e-3, 2400.0]},
+                "extinction": {"300 K, 1 atm, phi 1, residence time": [1.0, 1e-5],
+                               "300 K, 1 atm, phi 1, T": [0.01, 1400.0]},
+            },
+            "held out": {"flame": {"300 K, 1 atm, phi 0.8, speed": [0.0, 1.5]}},
+        },
         "species": ["H2", "O2", "H", "O", "OH", "H2O"], "reactions": 14,
         "of": [10, 29], "factors": {},
         "times": [2e-6, 1e-6], "machine": "a machine", "file": "gas-6.yaml",
@@ -52,10 +74,26 @@ def test_the_page_has_the_errors_that_count(tmp_path, record):
     assert judges[1:] == [
         ["delay", "0.60 %", "0.80 %", "0.60 %", "2"], ["flame", "0.20 %", "0.10 %", "0.10 %", "1"]
     ]  # fmt: skip
-    assert cases[1] == ["delay", "cold", "−0.80 %"] and cases[2] == ["delay", "hot", "+0.40 %"]
-    assert path[-1] == ["5", "OH", "20.0 %", "10.0 %"]
-    assert len(found.all("img")) == 1
+    assert cases[1] == ["delay", "cold", "−0.80 %"] and cases[2] == [
+        "delay",
+        "hot",
+        "+0.40 %",
+    ]
+    # 5 species: 5 * 0.23 us of transport, 1 us * (5 / 6)^(ln 2 / ln (10 / 6)) of chemistry.
+    assert path[-1] == ["5", "OH", "20.0 %", "10.0 %", "1.93 µs"]
+    assert len(found.all("img")) == 2
     assert "6 within 1 %, 5 within 20 %. It ends at 5 species with an error of 20.0" in found.text
+
+
+def test_both_mechanisms_are_drawn_in_their_cases(record):
+    """Delays at the phi in the middle, without first stages or failures; all speeds; extinction."""
+    left, middle, right = draw_cases(record).axes
+    lines = [[line.get_xydata().tolist() for line in axes.lines] for axes in (left, middle, right)]
+    assert lines[0][0] == [[0.8, pytest.approx(0.01)], [1.0, pytest.approx(0.2)]]
+    assert lines[0][1][1] == [1.0, pytest.approx(0.2012)] and np.isnan(lines[0][1][0][1])
+    assert lines[0][2:] == [[[1.0, pytest.approx(0.1)]]] * 2  # 10 atm, unchanged
+    assert lines[1] == [[[0.8, 150.0], [1.0, 200.0]], [[0.8, 150.0], [1.0, 300.0]]]
+    assert lines[2] == [[[pytest.approx(0.01), 1400.0]], [[pytest.approx(0.02), 1414.0]]]
 
 
 def test_a_refit_is_said_loudly(tmp_path, record):
@@ -93,4 +131,5 @@ def test_no_text_of_the_numbers_becomes_part_of_the_page(tmp_path, record):
     record["inputs"]["ranges"] |= {"fuel": HOSTILE, "oxidizer": HOSTILE}
     record["path"][1]["removed"], record["machine"], record["file"] = [HOSTILE], HOSTILE, HOSTILE
     record["held_out"]["delay"] = {HOSTILE: 1e-3}
-    require_harmless(page(tmp_path, record), 1)
+    record["cases"]["judged"]["ignition delay"] |= {HOSTILE: [1e-3, 1.0]}
+    require_harmless(page(tmp_path, record), 2)

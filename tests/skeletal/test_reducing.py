@@ -50,6 +50,8 @@ def test_the_result_is_within_the_limit_and_loads(reduced):
     assert all(error <= 0.02 for error in record["judged"].values())
     held = [abs(e) for cases in record["held_out"].values() for e in cases.values()]
     assert len(held) > 60 and 0.0 < max(held) < 0.03
+    speed, value = record["cases"]["judged"]["flame"]["300 K, 1 atm, phi 1, speed"]
+    assert abs(speed) <= record["judged"]["flame"] and 2.0 < value < 3.0  # m/s
     assert record["path"][0]["removed"] == ["AR"] and record["path"][-1]["species"] <= 9
     text = (folder / record["file"]).read_text()
     assert f"{len(record['species'])} of 10 species" in text
@@ -154,6 +156,8 @@ def test_a_number_of_species_is_that_of_the_path_or_refused(network):
         ({"species": -1}, "species=-1 has to be a whole number"),
         ({"keep": "OH"}, "give a tuple of names"),
         ({"workers": -1}, "workers=-1 cannot be negative"),
+        ({"p": (4e6, 1e5)}, r"p=\(4000000.0, 100000.0\) is no range"),
+        ({"phi": (0.0, 1.0)}, "phi=.* is no range: give its lower and its upper end"),
         ({"keep": ("NO",)}, "h2o2.yaml has no species 'NO'"),
         ({"fuel": "CH4:1"}, "h2o2.yaml has no species 'CH4'"),
     ],

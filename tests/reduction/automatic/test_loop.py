@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from combred.reduction import apply_merge, condense, describe_units, find_layers
 from combred.reduction.automatic import AutomaticSettings, reduce_automatically
@@ -362,65 +362,6 @@ def test_layers_are_named_and_those_that_cannot_be_condensed_are_refused():
     with pytest.raises(ValueError, match="set final_threshold=None"):
         run(Script(1.0), tanh, final_threshold=0.4)
     assert "not homogeneous" in run(Script(1.0), tanh).untouched["2"]
-
-
-def imitate(reference: nn.Module, x: Tensor, target: Tensor | None = None):
-    """`train` and `metric` that fit a network to the outputs of `reference` on x."""
-    with torch.no_grad():
-        target = reference.eval()(x)
-
-    def train(network, rate):
-        optimizer = torch.optim.Adam(network.eval().parameters(), lr=rate)
-        loss = nn.functional.mse_loss(network(x), target)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        return loss.item()
-
-    @torch.no_grad()
-    def metric(network):
-        return 1.0 - float((network.eval()(x) - target).norm() / target.norm())
-
-    return train, metric
-
-
-REAL = {
-    "main_max": 0.98, "main_min": 0.97, "layer_max": 0.97, "layer_min": 0.96,
-    "last_criterion": None, "last_steps": None, "rate_max": 1e-4, "rate_min": 1e-5,
-    "logit": 4.0, "patience": 2, "max_steps": 200, "final_threshold": 0.99,
-}  # fmt: skip
-
-
-def test_a_condensed_network_loses_its_copies_and_keeps_the_rest(tmp_path):
-    network = Network([5, 24, 20, 16, 4])
-    generator = torch.Generator().manual_seed(3)
-    originals = {0: 9, 1: 7, 2: 6}
-    with torch.no_grad():
-        for layer in network.layers:
-            layer.weight.normal_(0.0, (2 / layer.in_features) ** 0.5, generator=generator)
-            layer.bias.normal_(0.0, 0.1, generator=generator)
-        for i, m in originals.items():
-            layer = network.layers[i]
-            extra = layer.out_features - m
-            of_unit = torch.randint(m, (extra,), generator=generator)
-            ratio = 0.2 + 3 * torch.rand(extra, generator=generator)
-            layer.weight[m:] = ratio[:, None] * layer.weight[of_unit]
-            layer.bias[m:] = ratio * layer.bias[of_unit]
-    given = copy.deepcopy(network)
-    x = torch.randn(128, 5, generator=generator)
-    train, metric = imitate(network, x)
-    events = []
-    found = reduce_automatically(
-        network, x[:1], train, metric, AutomaticSettings(**REAL), folder=tmp_path,
-        on_event=events.append,
-    )  # fmt: skip
-    assert found.network.widths == [5, 9, 7, 6, 4] and found.reason == "nothing"
-    # Merging is exact up to float32 rounding; each of the few steps of Adam changes by 1e-4.
-    assert found.smallest.metric > 0.995 and metric(network) == 1.0 and same(network, given)
-    cuts = of(found, "cut")
-    assert min(e.metric for e in cuts) > 0.995
-    assert events == found.trace and all(e.loss is not None for e in of(found, "met"))
-    assert len((tmp_path / "trace.jsonl").read_text().splitlines()) == len(found.trace)
 
 
 class Kill(Exception):

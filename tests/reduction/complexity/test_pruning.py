@@ -18,7 +18,6 @@ from combred.reduction.complexity.residuals import find_structure
 from combred.reduction.complexity.sparse_training import Training
 from combred.reduction.complexity.structure import Removal, shrink
 from combred.reduction.network.size import count_flops, count_parameters
-from combred.reduction.reduce import reduce
 
 ADAM = functools.partial(torch.optim.Adam, lr=3e-3)
 SGD = functools.partial(torch.optim.SGD, lr=1e-2, momentum=0.9)
@@ -496,20 +495,6 @@ def test_the_given_network_is_not_modified_and_the_result_has_no_hooks(make_netw
     assert [len(kept) for kept in found.kept.values()] == found.network.widths[1:-1]
     scripted = torch.jit.script(found.network)
     assert torch.equal(scripted(regression[0]), found.network(regression[0]))
-
-
-def test_a_pruned_network_can_be_pruned_and_reduced_again(drawn):
-    run = started(drawn(convolutional()), IMAGES)
-    stays = torch.ones_like(run.masks.theta, dtype=torch.bool)
-    run.masks.by_name(stays)["3.norm2"].zero_()
-    run.prune(stays)
-    run.settle()
-    x, y = IMAGES, torch.zeros(4, 3)
-    dear = Complexity(nu=1e2, theta_rate=5e-2, prune_every=10)
-    again = train_sparsely(run.network, x, draws(x, y, 60, batch=4), F.mse_loss, dear)
-    assert again.removed == ["2.norm2", "4.conv2"] and again.network(x).shape == (4, 3)
-    assert again.trace[-1].units == {"7": 1, "11": 1, "4.shortcut+4.conv2": 1}
-    assert reduce(run.network, x, method="magnitude", ratio=0.5).network(x).shape == (4, 3)
 
 
 @pytest.mark.parametrize(

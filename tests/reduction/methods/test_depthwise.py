@@ -145,90 +145,22 @@ def test_the_merged_channels_solve_the_equations_of_the_paper(drawn, norms, bias
                 assert_close(getattr(new, rows)[i], expected[rows], tolerance)
 
 
-@torch.no_grad()
-def write(network: nn.Sequential, k: int, scale, shift, at: int, seed: int) -> None:
-    """Set scale and shift of channel k of layer `at` and the batch norm behind it, whose statistics
-    are drawn."""
-    conv, norm = network[at], network[at + 1]
-    if isinstance(norm, nn.Identity):
-        assert scale == 1.0
-        conv.bias[k] = shift
-        return
-    rng = np.random.default_rng(seed + k)
-    norm.running_mean[k], norm.running_var[k] = rng.normal(), rng.uniform(0.5, 2.0)
-    norm.weight[k] = scale * (norm.running_var[k] + norm.eps).sqrt()
-    own = 0.0 if conv.bias is None else conv.bias[k]
-    norm.bias[k] = shift - (own - norm.running_mean[k]) * scale
-
-
-PLANTS = {  # of channel k: |v_k| / |v_p|, its sign, and mu_k / mu_p as a function of these
-    "equal mu": lambda ratio: (ratio, 1.0),
-    "length normalised away": lambda ratio: (ratio, 1.0 / ratio),
-    "any mu": lambda ratio: (ratio, 0.7 * ratio**0.5),
-    "against each other": lambda ratio: (-ratio, -0.7),
-}
-
-
-@torch.no_grad()
-def plant(network: nn.Sequential, how: str, originals: int = 4, seed: int = 0) -> Tensor:
-    """Make the channels from `originals` on ones that merge exactly into one of the first: the same
-    expansion and f (statistics differ), a multiple of its filter, and g such that the channel
-    behind it is a positive multiple. Returns the original (m,) of each channel."""
-    rng = np.random.default_rng(seed)
-    old = Numbers(network)
-    m = len(old.v)
-    of = np.concatenate([np.arange(originals), rng.integers(0, originals, m - originals)])
-    for k in range(originals, m):
-        p = of[k]
-        ratio, scale = PLANTS[how](10.0 ** rng.uniform(-0.5, 0.5))
-        network[0].weight[k] = network[0].weight[p]
-        write(network, k, old.epsilon[p], old.zeta[p], at=0, seed=seed)
-        network[3].weight[k] = ratio * network[3].weight[p]
-        write(network, k, scale * old.mu[p], ratio * scale * old.nu[p], at=3, seed=seed + 1)
-    return torch.from_numpy(of)
-
-
 def mains(merge) -> Tensor:
     return merge.kept[merge.mixing.argmax(dim=0)]
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-5), (torch.float64, 1e-10)])
-@pytest.mark.parametrize(
-    "how, norms, bias",
-    [
-        *((how, NORMS[0], bias) for how in PLANTS for bias in (True, False)),
-        *(("equal mu", norms, True) for norms in NORMS[1:]),
-    ],
-)
-def test_planted_multiples_are_merged_exactly(drawn, how, norms, bias, dtype, tolerance):
-    network = drawn(block(norms=norms, bias=bias)).double()
-    of = plant(network, how)
-    network, x = network.to(dtype), inputs().to(dtype)
-    merge = condense(units_of(network), threshold=0.9999)
-    assert torch.equal(mains(merge), of)
-    out = network(x)
-    reduced = merged(network, threshold=0.9999)
-    # Rounding of the dtype over some tens of products, on ratios up to three.
-    assert (reduced(x) - out).abs().max() < tolerance * out.abs().max()
-    assert [type(layer) for layer in reduced] == [type(layer) for layer in network]
-    assert reduced[0].weight.shape == (4, INPUTS, 1, 1) and reduced[3].weight.shape == (4, 1, 3, 3)
-    # One positive entry per column (Kim et al. 2020, theorem 1): the ratios r_k.
-    assert torch.equal((merge.mixing > 0).sum(dim=0), torch.ones(12, dtype=torch.int64))
-    assert (merge.mixing >= 0).all()
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("norms", NORMS)
 def test_filters_of_zeros_are_groups_of_one_and_unchanged(drawn, norms):
     network = drawn(block(norms=norms)).double()
-    plant(network, "equal mu")
     network[3].weight[[0, 7]] = 0.0  # their channels are constant behind g
-    merge = condense(units_of(network), threshold=0.5)
-    assert {0, 7} <= set(merge.kept.tolist()) and merge.changes
-    merge = condense(units_of(network), threshold=0.9999)
-    assert mains(merge)[0] == 0 and mains(merge)[7] == 7
-    out = network(inputs())
-    reduced = merged(network, threshold=0.9999)
+    merge = condense(units_of(network), threshold=0.3)
+    assert mains(merge)[0] == 0 and mains(merge)[7] == 7 and len(merge.kept) < 12
+    assert torch.equal((merge.mixing > 0).sum(dim=0), torch.ones(12, dtype=torch.int64))
+    reduced = merged(network, threshold=0.3)
     assert all(torch.isfinite(value).all() for value in reduced.state_dict().values())
-    assert (reduced(inputs()) - out).abs().max() < 1e-10 * out.abs().max()
+    old, new = Numbers(network), Numbers(reduced)
+    for k in (0, 7):
+        at = merge.kept.tolist().index(k)
+        assert_close(new.epsilon[at] * new.alpha[at], old.epsilon[k] * old.alpha[k])
+        assert_close(new.nu[at], old.nu[k], 1e-10)

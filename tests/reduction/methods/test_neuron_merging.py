@@ -1,7 +1,6 @@
 """Neuron merging and magnitude pruning against the algorithms and criteria of Kim et al. (2020)."""
 
 import itertools
-from functools import partial
 
 import numpy as np
 import pytest
@@ -161,42 +160,6 @@ def test_the_geometric_median_is_found_from_a_start_on_a_row():
     assert torch.allclose(geometric_median(rows), torch.tensor([1.0, 0.0]).double(), atol=1e-6)
     same = torch.ones(4, 3, dtype=torch.float64)
     assert torch.equal(geometric_median(same), same[0])
-
-
-@torch.no_grad()
-def plant(network, originals: int = 5) -> None:
-    """Make the units from `originals` on positive multiples, by less than 1, of the first ones."""
-    rng = np.random.default_rng(0)
-    norm = network[1] if isinstance(network[1], nn.BatchNorm2d) else None
-    compared = [network[0].weight]
-    if norm is None and network[0].bias is not None:
-        compared.append(network[0].bias)
-    length = torch.from_numpy(np.linalg.norm(filters(network)[:originals], axis=1))
-    for tensor in compared:
-        tensor[:originals] /= length.reshape(-1, *[1] * (tensor.dim() - 1))
-    for n in range(originals, 12):
-        one, s = n % originals, rng.uniform(0.1, 0.9)
-        for tensor in compared:
-            tensor[n] = s * tensor[one]
-        if norm is not None:
-            norm.weight[n] = norm.weight[n].abs() * norm.weight[one].sign()  # S > 0
-            norm.bias[n] -= scale_and_bias(network, one, n)[1]  # B = 0
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("lam", [0.7, 0.85])
-@pytest.mark.parametrize("kind", KINDS)
-def test_exact_multiples_are_merged_exactly(kind, lam):
-    network, x = make(kind, seed=2)
-    plant(network)
-    method = partial(neuron_merging, weight=lam, t=0.9)
-    found = reduce(network, x[:1], method=method, ratio=5 / 12)
-    assert found.trace[0].units_after == 5
-    size = network(x).abs().max()
-    # Sums of some tens of terms in float64.
-    assert (found.network(x) - network(x)).abs().max() < 1e-12 * size
-    pruned = reduce(network, x[:1], method=method, ratio=5 / 12, compensation="none")
-    assert (pruned.network(x) - network(x)).abs().max() > 1e-2 * size
 
 
 @torch.no_grad()

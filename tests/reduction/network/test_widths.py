@@ -5,11 +5,10 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from reducible import ALL_METHODS
 from torch import nn
 
 import combred
-from combred.reduction import METHODS, Complexity, find_layers, reduce_automatically, train_sparsely
+from combred.reduction import Complexity, find_layers, reduce_automatically, train_sparsely
 from combred.reduction.network.widths import problem_of_widths
 
 X = torch.randn(40, 6, generator=torch.Generator().manual_seed(0))
@@ -98,27 +97,6 @@ def test_the_reading_of_a_width_is_seen_in_every_network(how):
         dtype = {"double": torch.float64, "half": torch.bfloat16}[how]
         network, x = network.to(dtype), x.to(dtype)
     assert "as a factor 1 / width does" in find_layers(network.eval(), x).untouched[layer]
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("method", ALL_METHODS)
-def test_no_method_changes_the_scale_of_a_mean_field(method):
-    """Every unit stands twice: half of them is exact for the layer that may be reduced."""
-    network = Scaled(lambda n, h, k: 1 / h.shape[-1]).eval()
-    for layer, reader in ((network.inner, network.second), (network.second, network.outer)):
-        half = len(layer.weight) // 2
-        layer.weight[half:], layer.bias[half:] = layer.weight[:half], layer.bias[:half]
-        reader.weight[:, half:] = reader.weight[:, :half]
-    how = dict(method=method, ratio=0.5)
-    if METHODS[method].needs_calibration or method == "channel_similarity":
-        how |= dict(calibration=X)
-    found = combred.reduce(network, X[:1], **how)
-    assert [row.layer for row in found.trace] == ["second"] and "inner" in found.untouched
-    assert found.network.second.out_features == 6
-    if method in ("condensation", "folding", "interpolative", "brain_surgeon"):
-        assert torch.allclose(found.network(X), network(X), rtol=1e-3, atol=1e-4)
-    with pytest.raises(ValueError, match="inner cannot be reduced: the forward reads"):
-        combred.reduce(network, X[:1], layers=["inner"], **how)
 
 
 def test_the_output_is_compared_at_the_widths_of_the_result():

@@ -85,8 +85,10 @@ def test_differences_are_those_at_the_places_of_the_reference():
     assert shown.at == [0.0, 1.0] and shown.T["late"] == [975.0, 1075.0]
 
 
-@pytest.mark.parametrize("kind", FILES)
-@pytest.mark.parametrize("why", ["missing", "of other settings", "lacks a stage"])
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [("stirred", "missing"), ("flame", "of other settings"), ("stirred", "lacks a stage")],
+)
 def test_curves_that_cannot_be_drawn_are_named(whole, drm19, kind, why):
     plant_runs(whole, drm19, kind, PLANTED[kind])
     file = whole / f"{FILES[kind]}.h5"

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from compiled_program import compile_quickly
 from run_folder import Page
 from torch import nn
 
@@ -13,6 +14,7 @@ from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch
 from combred.files.records import read_record
 from combred.judging import ALONE, BOTH, OTHER, SOLVER
+from combred.surrogates.library import choice
 
 pytestmark = pytest.mark.usefixtures("in_this_process")
 CASES = {"T0": [1300.0, 1500.0], "phi": [1.0], "p": [101325.0], "dt": 2e-6, "burnt_time": 2e-4}
@@ -47,9 +49,10 @@ def test_a_chemistry_that_is_late_is_found_to_be_late(solver, tmp_path):
     assert row[1].startswith("5.1") and row[2].startswith("5.1")
 
 
-def test_a_network_is_judged_alone_and_with_the_solver(solver, tmp_path):
+def test_a_network_is_judged_alone_and_with_the_solver(solver, tmp_path, monkeypatch):
     """A network that changes nothing does not ignite; the solver behind it does not help, since
     no change conserves all: that network is rejected, and its card says so."""
+    monkeypatch.setattr(choice, "build", compile_quickly(monkeypatch))
     mechanism, n = solver.mechanism, 12
     Y = mechanism.mixture("H2:1", "O2:1, N2:3.76", np.linspace(0.9, 1.1, 50))
     T, p = np.linspace(1000.0, 1600.0, 50), np.linspace(0.9, 1.1, 50) * 101325.0

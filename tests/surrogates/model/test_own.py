@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from compiled_program import compile_quickly
 from torch import nn
 
 import combred
@@ -12,7 +13,7 @@ from combred.native import compile as compiled
 from combred.native import exporter
 from combred.pipeline.steps.export import require_agreement
 from combred.surrogates.files.storage import load_surrogate, save_surrogate
-from combred.surrogates.library import torchscript
+from combred.surrogates.library import choice, torchscript
 from combred.surrogates.model.forms import StateSurrogate
 from combred.surrogates.model.own_form import OwnSurrogate
 
@@ -90,7 +91,8 @@ def test_the_change_is_that_of_network_and_transform(steps, h2o2, act, form, how
     assert torch.equal(script(state, dt), surrogate(state, dt))
 
 
-def test_a_trained_network_is_trusted_stored_and_compiled(steps, h2o2, tmp_path):
+def test_a_trained_network_is_trusted_stored_and_compiled(steps, h2o2, tmp_path, monkeypatch):
+    monkeypatch.setattr(choice, "build", compile_quickly(monkeypatch))
     surrogate = combred.surrogate(*_with(make(steps, train=150), h2o2), dt=DT, states=steps[0])
     state, dt = torch.tensor(steps[0]), torch.full((len(steps[0]),), DT, dtype=torch.float64)
     assert surrogate.trust(state, dt).double().mean() > 0.3

@@ -438,8 +438,8 @@ def test_weights_decay_and_biases_do_not(make_network):
         assert torch.allclose(p, expected, rtol=1e-6, atol=1e-7)  # float32
 
 
-@pytest.mark.parametrize("settle_after", [None, 30])
-def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path, drawn, settle_after, monkeypatch):
+def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path, drawn, monkeypatch):
+    """Before and after its units are settled."""
     monkeypatch.setattr(pruning, "SECONDS", 0.0)
     network = nn.Sequential(
         *(nn.Conv2d(2, 4, 3, padding=1), nn.ReLU(), ConvBlock(4, 6), nn.Flatten()),
@@ -450,7 +450,7 @@ def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path, drawn, settle_aft
     x = torch.randn(64, 2, 4, 4, generator=torch.Generator().manual_seed(6))
     y = x.mean(dim=(2, 3)) @ torch.ones(2, 3)
     settings = Complexity(
-        nu=2.0, alpha=0.5, theta_0=0.75, theta_rate=4e-2, prune_every=5, settle_after=settle_after
+        nu=2.0, alpha=0.5, theta_0=0.75, theta_rate=4e-2, prune_every=5, settle_after=30
     )
     data = draws(x, y, 40, batch=8)
     how = dict(optimizer=ADAM, rate=lambda step: 3e-3 * 0.99**step)

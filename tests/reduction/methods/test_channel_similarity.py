@@ -87,22 +87,6 @@ def test_distances_of_batch_norms_are_equation_4():
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("activation", [nn.ReLU(), nn.ReLU(inplace=True), nn.Tanh()])
-def test_moments_before_the_activation_are_those_of_the_batch_norm(activation):
-    """Where the inputs have the running statistics, equation 2 is equation 4."""
-    network, x = chain(), images(200)
-    network[2] = activation
-    network[1].momentum = None  # statistics are means over all batches
-    network[1].reset_running_stats()
-    network.train()(x)
-    network.eval()
-    units = units_of(network, 1, x)
-    # The running variance is that of a sample (n - 1), and eps is added to it.
-    for one, other in zip(distances(units, "moments"), distances(units, "batch_norm"), strict=True):
-        assert torch.allclose(one, other, rtol=1e-3)
-
-
-@torch.no_grad()
 def test_units_along_the_last_axis_and_of_a_stream_are_read_before_the_activation():
     network = nn.Sequential(nn.Linear(4, 7), nn.ReLU(), nn.Linear(7, 2)).double()
     x = gaussian(20, 3, 4)

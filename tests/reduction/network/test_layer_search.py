@@ -1,4 +1,7 @@
-"""`find_layers`: the hidden layers of a network, and the reason for each layer that is none."""
+"""`find_layers`: the hidden layers of a network, and the reason for each layer that is none.
+
+That readers and carriers are all found is proved by the merged networks of test_merge.py.
+"""
 
 import pytest
 import torch
@@ -62,15 +65,6 @@ def flattened(function, inputs: int) -> Net:
         step=Step(function),
         read=nn.Linear(inputs, 4),
     )
-
-
-def depthwise_block(activation=nn.ReLU6, norm: bool = True, padding: int = 1) -> nn.Sequential:
-    """expand (4 -> 12), depthwise, project (-> 4); a 3 x 3 convolution before it."""
-    parts = [nn.Conv2d(3, 4, 3), nn.Conv2d(4, 12, 1, bias=not norm)]
-    parts += [nn.BatchNorm2d(12)] if norm else []
-    parts += [activation(), nn.Conv2d(12, 12, 3, padding=padding, groups=12, bias=not norm)]
-    parts += [nn.BatchNorm2d(12)] if norm else []
-    return nn.Sequential(*parts, activation(), nn.Conv2d(12, 4, 1, bias=not norm))
 
 
 def convolutions(**sizes: tuple[int, int, int]) -> dict[str, nn.Module]:
@@ -350,19 +344,6 @@ def test_a_mean_over_units_is_not_one_over_pixels(axis):
     assert "mixes units" in find_layers(network, IMAGE).untouched["conv"]
 
 
-def test_batch_norm_behind_the_producer():
-    network = nn.Sequential(
-        *(nn.Conv2d(3, 8, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU()),
-        *(nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(32, 6), nn.BatchNorm1d(6), nn.ReLU()),
-        nn.Linear(6, 2),
-    )
-    survey = find_layers(network, IMAGE)
-    assert [layer.name for layer in survey.layers] == ["0", "5"]
-    assert survey["0"].norm == "1" and survey["0"].carriers == ("0", "1")
-    assert survey["0"].readers == (("5", 4),)
-    assert survey["5"].norm == "6" and survey["5"].carriers == ("5", "6")
-
-
 @pytest.mark.parametrize(
     "parts",
     [
@@ -391,39 +372,11 @@ def test_average_pooling_before_the_batch_norm_keeps_homogeneity():
     assert layer.homogeneous and layer.norm == "2"
 
 
-@pytest.mark.parametrize("norm", [True, False])
-@pytest.mark.parametrize("activation", [nn.ReLU, nn.ReLU6])
-def test_a_depthwise_block(norm, activation):
-    survey = find_layers(depthwise_block(activation, norm), IMAGE)
-    layer = survey["1"]
-    assert layer.carriers == (("1", "2", "4", "5") if norm else ("1", "3"))
-    assert layer.depthwise == ("4" if norm else "3") and layer.norm == ("2" if norm else "")
-    assert layer.readers == ((("7" if norm else "5"), 1),)
-    assert layer.bounded is (activation is nn.ReLU6) and layer.homogeneous
-    assert layer.takes_offset  # the depthwise layer pads before the readers
-    assert survey["0"].readers == (("1", 1),) and survey["0"].takes_offset
-
-
 def test_a_batch_norm_behind_the_second_activation_of_a_depthwise_block_is_not_folded():
     network = nn.Sequential(nn.Conv2d(3, 8, 1), nn.ReLU(), nn.Conv2d(8, 8, 3, groups=8), nn.ReLU(),
                             nn.BatchNorm2d(8), nn.Conv2d(8, 2, 1))  # fmt: skip
     layer = find_layers(network, IMAGE)["0"]
     assert not layer.homogeneous and layer.carriers == ("0", "2", "4")
-
-
-def test_all_branches_are_readers():
-    def forward(n, x):
-        a = torch.relu(n.conv(x))
-        return n.one(a).mean((2, 3)) + n.two(a).mean((2, 3)) + n.three(a.flatten(1))
-
-    network = Net(forward, conv=nn.Conv2d(3, 5, 1), one=nn.Conv2d(5, 4, 1),
-                  two=nn.Conv2d(5, 4, 3, padding=1), three=nn.Linear(320, 4))  # fmt: skip
-    survey = find_layers(network, IMAGE)
-    layer = survey["conv"]
-    assert set(layer.readers) == {("one", 1), ("two", 1), ("three", 64)}
-    assert not layer.takes_offset  # because of `two`
-    assert layer.activation == "relu"
-    assert all("residual sum" in survey.untouched[name] for name in ("one", "two", "three"))
 
 
 def test_branches_with_different_activations_have_the_activation_other():
@@ -452,19 +405,6 @@ def test_post_activation_blocks():
     for name in ("stem", "conv2"):
         assert "residual sum" in survey.untouched[name]
     assert survey.untouched["head"] == OUTPUT
-
-
-def test_pre_activation_blocks():
-    survey = find_layers(pre_activation(), IMAGE)
-    hidden = {layer.name: layer for layer in survey.layers}
-    assert list(hidden) == ["stem", "conv1", "bn3", "conv3", "bn5"]
-    assert [name for name, layer in hidden.items() if layer.residual] == ["bn3", "bn5"]
-    assert set(hidden["stem"].readers) == {("short", 1), ("conv1", 1)}
-    assert hidden["stem"].norm == "bn1" and not hidden["stem"].takes_offset
-    assert hidden["bn3"].readers == (("conv3", 1),) and hidden["bn3"].takes_offset
-    assert hidden["bn5"].readers == (("head", 1),) and hidden["bn5"].units == 7
-    assert hidden["bn3"].carriers == ("bn3",) and hidden["bn3"].norm == "bn3"
-    assert set(survey.untouched) == {"short", "conv2", "conv4", "head"}
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,18 @@ def test_partial_densities_below_zero_take_no_part_and_are_kept(
     )
 
 
+def test_many_cells_are_those_of_few(advance, libraries, drm19, rows):
+    """Blocks are not of a multiple of 7 cells."""
+    runs = [
+        advance(libraries["solver"], "energy", drm19.species_names, given, dt=1e-7)
+        for given in (rows[:7], np.tile(rows[:7], (1201, 1)))
+    ]
+    assert runs[1][0].returncode == 0, runs[1][0].stderr
+    few, many = (found for _, found in runs)
+    assert np.ptp(few[:, 0]) > 100.0
+    assert many == pytest.approx(np.tile(few, (1201, 1)), rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("column", "value", "said"),
     [

@@ -36,7 +36,7 @@ class StatusConsole(Console):
         self.spoke = self.begun = time.monotonic()
         self.doing, self.bar = "", False
         self.copy: Console | None = None
-        self.status = False  # whether the terminal's last line is one that the next replaces
+        self.pending = False  # whether the terminal's last line is one that the next replaces
 
     def print(self, *objects, **options) -> None:
         """As `Console.print`, and into the log."""
@@ -53,12 +53,12 @@ class StatusConsole(Console):
             return
         self.erase()
         super().print(line, end="")
-        self.status = True
+        self.pending = True
 
     def erase(self) -> None:
         """Erase the line of `tell`, if it is the last."""
-        if self.status:
-            self.status = False
+        if self.pending:
+            self.pending = False
             self.control(ERASE)
 
     @contextmanager

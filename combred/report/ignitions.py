@@ -120,9 +120,9 @@ def draw_delays(results: Results) -> Figure:
     subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if narrow else (1.0, 2.0, 5.0)
     left.yaxis.set(major_locator=LogLocator(subs=subs), major_formatter="{x:g}")
     left.yaxis.set(minor_formatter=NullFormatter())
-    for axes, side in ((left, "left"), (right, "right")):  # not among the points
-        where = f"outside upper {side}"
-        figure.legend(*axes.get_legend_handles_labels(), loc=where, ncols=4)
+    # Not among the points.
+    figure.legend(*left.get_legend_handles_labels(), loc="outside upper left", ncols=4)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside upper right", ncols=3)
     return figure
 
 

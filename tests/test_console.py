@@ -64,7 +64,7 @@ def test_models_are_listed(capsys):
     rows = {line.split()[0]: line for line in lines if line.startswith("drm19")}
     assert list(rows) == list(combred.models()) and "us a state" in head
     card = combred.models()["drm19-38k"]
-    words = "CH4 drm19.yaml 21 37,184 0.3 to 60 1e-08 to 1e-05".split()
+    words = "CH4 drm19.yaml 21 37,184 0.3 to 60 1e-8 to 1e-5".split()
     words += [f"{100 * card['accuracy']['delay_error']['worst']:.2f}"]
     words += [f"{1e6 * card['time']['seconds']:.1f}"]
     assert [word for word in rows["drm19-38k"].split()[1:] if word != "%"] == words

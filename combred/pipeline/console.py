@@ -36,7 +36,7 @@ class StatusConsole(Console):
         self.spoke = self.begun = time.monotonic()
         self.doing, self.bar = "", False
         self.copy: Console | None = None
-        self.brief = False  # whether the terminal's last line is one that the next replaces
+        self.pending = False  # whether the terminal's last line is one that the next replaces
         self.turn = threading.RLock()  # of the thread that writes
 
     def print(self, *objects, **options) -> None:
@@ -57,12 +57,12 @@ class StatusConsole(Console):
         with self.turn:
             self.erase()
             super().print(line, end="", soft_wrap=False, no_wrap=True, overflow="ellipsis")
-            self.brief = True
+            self.pending = True
 
     def erase(self) -> None:
         """Erase the line of `tell`, if it is the last."""
-        if self.brief:
-            self.brief = False
+        if self.pending:
+            self.pending = False
             self.control(ERASE)
 
     @contextmanager

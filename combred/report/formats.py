@@ -45,7 +45,8 @@ def percent(fraction: float | None, sign: str = "", infinite: str = NO_IGNITION)
 
 def kelvin(value: float | None) -> str:
     """A temperature difference [K]; None, NaN and infinite: –."""
-    written = "–" if value is None else significant(value)
+    digits = 3 if abs(value or 0.0) >= 1 else 2 if abs(value or 0.0) >= 0.1 else 1
+    written = "–" if value is None else significant(value, digits)
     return written if written == "–" else f"{written}{NBSP}K"
 
 

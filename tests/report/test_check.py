@@ -82,10 +82,10 @@ def test_the_errors_of_ignitions_flames_and_reactors_are_in_tables(tmp_path, rec
     assert found.row("dt 1e-6 s") == ["2", "0.20 %", "0.20 %", "0.03 %", "0.05 %"]
     assert found.row("1200 K, phi 1.00, 0.987 atm, dt 1e-6 s") == ["0.1000", "+0.20 %", "+0.05 %"]
     heads, *rows = found.table("thickness")
-    assert rows[1] == ["solver", "steady", "+0.01 %", "0.01 %", "–", "0.100 K", "0.01 %"]
+    assert rows[1] == ["solver", "steady", "+0.01 %", "0.01 %", "–", "0.10 K", "0.01 %"]
     assert rows[2:] == [
         ["counterflow flame, 100 1/s"],
-        ["solver", "steady", "–", "–", "0.500 K", "0.700 K", "0.10 %"],
+        ["solver", "steady", "–", "–", "0.50 K", "0.70 K", "0.10 %"],
     ]
     assert found.table("T, mean")[2] == ["solver", "finished", "0.0001 %", "0.00001 %"]
 

@@ -11,6 +11,7 @@ from combred.report.formats import (
     NBSP,
     NO_IGNITION,
     duration,
+    kelvin,
     number,
     percent,
     several,
@@ -94,6 +95,7 @@ def test_number(value, written):
         *[(duration(1.44), "1.4 s"), (duration(119), "119 s"), (duration(300), "5.00 min")],
         *[(duration(9000), "2.50 h"), (several([1.0]), "1"), (several([1.0, 2.0]), "1 and 2")],
         (several([1400, 1500, 1600], "K"), "1400, 1500 and 1600 K"),
+        *[(kelvin(52.04), "52.0 K"), (kelvin(0.2), "0.20 K"), (kelvin(0.00105), "0.001 K")],
     ],
 )
 def test_times_and_lists(written, expected):

@@ -38,9 +38,10 @@ def export(folder: Path, surrogate: Surrogate, card: dict, data: Data) -> None:
     network |= {"all_ignite": card["accuracy"]["all_ignite"], "rejected": rejected}
     stage = card["training"]["stage"]
     write_record(folder / "export.json", {"stage": stage, **network, **numbers})
+    off = numbers["largest_difference"]
+    same = f"within {off:.1e}" if off else "exactly"
     console.print(
-        f"export: {path}, {numbers['bytes'] / 1e6:.2f} MB, agrees with "
-        f"the eager model within {numbers['largest_difference']:.1e}"
+        f"export: {path}, {numbers['bytes'] / 1e6:.2f} MB, agrees with the eager model {same}"
     )
     if rejected:
         return

@@ -98,8 +98,9 @@ def main() -> None:
         for row in rows.values():
             gone = set(mechanism.species_names).difference(row["names"])
             skeleton = network.whole().without(*map(mechanism.index, gone))
-            errors = {name: [e for e, _ in of.values()] for name, of in panel.told(skeleton).items()}
-            row["held_out"] = {name: worst(np.array(found)) for name, found in errors.items()}
+            found = panel.told(skeleton)
+            errors = {name: [error for error, _ in of.values()] for name, of in found.items()}
+            row["held_out"] = {name: worst(np.array(one)) for name, one in errors.items()}
             row["species"] = len(row.pop("names"))
     result = {"machine": machine(), "rows": rows} | made
     write_json(RESULTS, strict(result))

@@ -9,6 +9,7 @@ second call with the same inputs goes on after the last step that is there.
 import math
 import os
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -88,7 +89,7 @@ def reduce_mechanism(
             results = partial(detailed_results, processes, *given, folder=folder, tell=tell)
             judged = Asked(ranges, cases.judged(ranges), Solved(JUDGED, True, peaks))
             part = Base(*given, record, (judged, kept), wanted, on_progress)
-            known = results(judged, begin=part.flame if part.is_large else None)
+            known = results(replace(judged, begin=part.flame) if part.is_large else judged)
             near = next((DetailedFlame.of(flame) for flame in known[2] if flame), None)
             held = Asked(ranges, cases.held_out(ranges), Solved(HELD_OUT, False, peaks), near)
             known_held, base = results(held), part.skeleton(known[0])

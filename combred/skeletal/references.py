@@ -36,12 +36,13 @@ Results = tuple[list[np.ndarray], list[np.ndarray], list[list[np.ndarray]]]
 @dataclass(frozen=True, eq=False)
 class Asked:
     """The cases of judges, and how their flames are solved; near: a flame from which those start,
-    None: from the first of them."""
+    None: from the first of them; begin: gives, from the delays, one near that first."""
 
     ranges: Ranges
     cases: Cases
     how: Solved
     near: DetailedFlame | None = None
+    begin: Callable[[list[np.ndarray]], DetailedFlame | None] | None = None
 
 
 def detailed_results(
@@ -50,13 +51,11 @@ def detailed_results(
     detailed: Solver,
     asked: Asked,
     folder: Path | None = None,
-    begin: Callable[[list[np.ndarray]], DetailedFlame | None] | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Results:
     """The results of the detailed mechanism in cases: delays, extinctions, and of each flame; no
     flames for a mechanism without transport data. folder: where they are kept, None for nowhere;
-    begin: gives, from the delays, a flame near the first, where that is not in `asked`; tell: is
-    called with what is computed next."""
+    tell: is called with what is computed next."""
     mechanism, todo = network.mechanism, asked.cases
     gases = [] if lacking(mechanism.solution()) else todo.flames
     T, p, Y = states(mechanism, asked.ranges, gases)
@@ -72,9 +71,9 @@ def detailed_results(
         flames = [known.read(FLAMES + i) for i in range(len(gases))]
         near, delays = asked.near, None
         tell("delays")
-        if begin and flames and flames[0] is None:
+        if asked.begin and flames and flames[0] is None:
             delays = find_delays()
-            near = begin(delays)
+            near = asked.begin(delays)
         first = ask(0, near) if flames and flames[0] is None else None
         delays = delays or find_delays()
         given = mechanism, detailed, todo.reactors, asked.ranges

@@ -34,7 +34,6 @@ from combred.processes.machine import machine
 CACHE = Path(__file__).parent / "cache"  # of what CVODE computed
 SOURCE = ROOT / "combred/native/source"
 COUPLING, NETWORKS = "coupling", "networks"
-OWN = "benchmarks.kept", "benchmarks.reached"  # these two, which measure nothing
 KEY = "code"  # of a stamp in its part
 CHEMISTRY = "combred.chemistry"
 MEASURING = (
@@ -52,10 +51,6 @@ COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)  # 
 
 
 # -- the digest ------------------------------------------------------------------------------------
-
-
-def _reached(start: str, rooms: tuple[str, ...]) -> list[str]:
-    return reached([start], rooms, OWN)
 
 
 def essence(path: Path) -> str:
@@ -79,12 +74,12 @@ def _solver(name: str) -> list[str]:
     if not found:
         raise FileNotFoundError(f"there is no mechanism {name}")
     texts = [found[0].read_text(), str((compilers.FLAGS, compilers.LEVELS))]
-    return [*texts, *_reached(GENERATOR, OF_SOLVER), *_sources(SOURCE, SOURCE / "solver")]
+    return [*texts, *reached(GENERATOR, OF_SOLVER), *_sources(SOURCE, SOURCE / "solver")]
 
 
 @cache
 def _networks() -> list[str]:
-    modules = [*_reached(STEP, OF_STEP), *_reached(WRITER, OF_WRITER)]
+    modules = [*reached(STEP, OF_STEP), *reached(WRITER, OF_WRITER)]
     measured = (path for path in NETWORK_SOURCE.iterdir() if path.name != BY_LIBTORCH)
     return [*modules, *_sources(*sorted(measured))]
 
@@ -94,7 +89,7 @@ def _coupling() -> list[str]:
     headers = [ROOT / "coupling/cells.hpp", ROOT / "coupling/library.hpp"]
     sources = [*(ROOT / "coupling/openfoam").glob("*.[CH]"), *headers]
     own = "combred.native.openfoam"
-    return [*map(essence, sorted(sources)), *_reached(own, (own, CHEMISTRY))]
+    return [*map(essence, sorted(sources)), *reached(own, (own, CHEMISTRY))]
 
 
 @cache
@@ -125,7 +120,7 @@ def code_of(script: str, of: Iterable[str] = ()) -> str:
     """The digest of the code on which results of a script, "flames", depend. of: see the module.
     Raises ValueError or FileNotFoundError where a part is not there any more."""
     texts = [".".join(ct.__version__.split(".")[:2])]
-    texts += _reached(f"benchmarks.{script}", MEASURING)
+    texts += reached(f"benchmarks.{script}", MEASURING)
     if any(text.startswith("benchmarks.solvers.library ") for text in texts):
         texts += _sources(ROOT / "benchmarks/solvers/source")
     for name in of:

@@ -3,7 +3,8 @@
 Takes names of modules, and rooms, packages outside which nothing counts; gives the texts of
 definitions: functions, classes and assignments at the top of a module. A definition reaches the
 names in it, and of a module that it imports the attributes asked of it. Of a module that is used in
-another way, each definition counts; statements that are no definitions always do.
+another way, each definition counts; statements that are no definitions always do, but for those
+that run a module as a program.
 
 Comments, docstrings, blanks and messages of errors are not in a text.
 """
@@ -11,13 +12,14 @@ Comments, docstrings, blanks and messages of errors are not in a text.
 import ast
 import io
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ALL, RUN = "*", ""  # names: every definition of a module; its statements that are none
+OWN = "benchmarks.kept", "benchmarks.reached"  # which measure nothing
 Place = tuple[str, str]  # a module, and a name in it: "" for the module
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS = FUNCTIONS | ast.Assign | ast.AnnAssign
@@ -32,19 +34,17 @@ class Module:
     imports: dict[str, Place] = field(default_factory=dict)
 
 
-def reached(start: Iterable[str], rooms: tuple[str, ...], but: tuple[str, ...]) -> list[str]:
-    """The texts of the definitions that modules reach, with their names. but: modules that do not
-    count. Raises FileNotFoundError where a module of `start` is not there."""
-    queue, found = [(module, ALL) for module in start], dict[Place, str]()
-    seen = set(queue)
-    for module, _ in queue:
-        if path_of(module) is None:
-            raise FileNotFoundError(f"there is no module {module}")
+def reached(start: str, rooms: tuple[str, ...]) -> list[str]:
+    """The texts of the definitions that a module reaches, with their names. Raises
+    FileNotFoundError where it is not there."""
+    if path_of(start) is None:
+        raise FileNotFoundError(f"there is no module {start}")
+    queue, seen, found = [(start, ALL)], {(start, ALL)}, dict[Place, str]()
     while queue:
         module, name = queue.pop()
         path = path_of(module)
-        within = any(f"{module}.".startswith(f"{room}.") for room in (*rooms, *start))
-        if path is None or module in but or not within:
+        within = any(f"{module}.".startswith(f"{room}.") for room in (*rooms, start))
+        if path is None or module in OWN or not within:
             continue
         for other in _follow(module, name, read(path), found):
             if other not in seen:
@@ -75,6 +75,8 @@ def _asked(module: str, asked: Place, of: Module) -> Iterator[Place]:
     if name in of.imports:
         source, imported = of.imports[name]
         whole = f"{source}.{imported}".rstrip(".")
+        if source.startswith(f"{name}."):  # of `import a.b`, where a.b.c is asked of a
+            attribute = ALL
         yield (whole, attribute) if path_of(whole) else (source, imported)
 
 
@@ -90,7 +92,8 @@ def path_of(module: str) -> Path | None:
 def read(path: Path) -> Module:
     """The definitions and imports of a file."""
     text, found = path.read_text(), Module()
-    tree, lines = ast.parse(text), _numbers_alone(text)
+    tree = ast.parse(text)
+    lines = _numbers_alone(text, tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for one in node.names:
@@ -104,20 +107,21 @@ def read(path: Path) -> Module:
         content = " ".join(" ".join(lines[first - 1 : node.end_lineno]).split())
         asked = frozenset(_names(node))
         imported = isinstance(node, ast.Import | ast.ImportFrom)
-        if content and not imported and ("__name__", ALL) not in asked:
+        as_program = isinstance(node, ast.If) and ("__name__", ALL) in asked
+        if content and not imported and not as_program:
             for name in _defined(node):
                 found.own.setdefault(name, []).append((content, asked))
     return found
 
 
-def _numbers_alone(text: str) -> list[str]:
-    """The lines of a text, without the parts that cannot change a number."""
+def _numbers_alone(text: str, tree: ast.Module) -> list[str]:
+    """The lines of a text and its tree, without the parts that cannot change a number."""
     lines = text.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             i, start = token.start[0] - 1, token.start[1]
             lines[i] = lines[i][:start]
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         of_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if of_text or isinstance(node, ast.Raise):
             assert isinstance(node, ast.stmt) and node.end_lineno

@@ -27,6 +27,7 @@ TRANSPORT = (
 FAILED = "**no result**"  # of a case in which the reduced mechanism does not ignite or burn
 LIMITS = 0.01, 0.02, 0.05, 0.1, 0.2  # errors, whose sizes the page tells
 CASE = re.compile(r"(\S+) K, (\S+) atm, phi ([^,]+)(?:, (.+))?")  # as the judges name it
+GROUPS = "judged_cases", "held_out"  # that the search saw, and that it did not
 SHOWN = 12  # cases with the largest errors, and last steps of the path
 LEAST = 1e-4  # %: smaller errors are drawn here
 
@@ -179,13 +180,13 @@ def draw_errors(record: dict) -> Figure:
     return figure
 
 
-def cases_of(record: dict, judge: str, groups: Iterable[str] = ("judged", "held out")) -> list:
+def cases_of(record: dict, judge: str, groups: Iterable[str] = GROUPS) -> list:
     """The cases of a judge: T [K], p [atm], phi, the quantity, or "" for a delay, the value of the
     detailed and of the reduced mechanism, NaN where it failed."""
-    found = []
+    found, values = [], record["values"].get(judge, {})
     for group in groups:
-        for name, (error, value) in record["cases"][group].get(judge, {}).items():
-            place = CASE.fullmatch(name)
+        for name, error in record[group].get(judge, {}).items():
+            place, value = CASE.fullmatch(name), values.get(name)
             if place is None or value is None:
                 continue
             reduced = math.nan if error is None else value * (1.0 + error)
@@ -195,7 +196,7 @@ def cases_of(record: dict, judge: str, groups: Iterable[str] = ("judged", "held 
 
 def usual_phi(record: dict) -> float:
     """The phi in the middle of the judged ignitions."""
-    phis = sorted({case[2] for case in cases_of(record, "ignition delay", ["judged"])})
+    phis = sorted({case[2] for case in cases_of(record, "ignition delay", GROUPS[:1])})
     return phis[(len(phis) - 1) // 2]
 
 
@@ -204,7 +205,7 @@ def draw_cases(record: dict) -> Figure:
     figure = Figure(figsize=(WIDTH, 3.6))
     left, middle, right = figure.subplots(1, 3)
     phi = usual_phi(record)
-    delays = cases_of(record, "ignition delay", ["judged"])
+    delays = cases_of(record, "ignition delay", GROUPS[:1])
     delays = [case for case in delays if case[2] == phi and not case[3]]
     draw_by_pressure(left, [(1e3 / T, p, 1e3 * a, 1e3 * b) for T, p, _, _, a, b in delays])
     left.set(yscale="log", xlabel="1000 / T0 [1/K]", ylabel="ignition delay [ms]")
@@ -240,7 +241,7 @@ def cases_section(record: dict) -> Section:
     ]
     found.sort(key=lambda row: -abs(row[0]))
     rows = [
-        [judge, case, percent(abs(error), "+" if error > 0 else "−", FAILED)]
+        [judge, case, percent(abs(error), "−+"[error > 0] if error else "", FAILED)]
         for error, judge, case in found[:SHOWN]
     ]
     kept = Text(f"Species that are left: {', '.join(record['species'])}.")

@@ -33,10 +33,10 @@ class Base:
         wanted: Wanted,
         on_progress: OnProgress,
     ):
-        self.network, self.detailed, self.record = network, detailed, record
+        self.network, self.record = network, record
         self.asked, self.kept = judged
         self.limit, self.on_progress = wanted.error, on_progress
-        self.is_large = isinstance(detailed, Detailed)
+        self.large = detailed if isinstance(detailed, Detailed) else None
         self._found: Skeleton | None = None
 
     def skeleton(self, delays: list[np.ndarray]) -> Skeleton:
@@ -56,7 +56,7 @@ class Base:
 
     def _find(self, delays: list[np.ndarray]) -> Skeleton:
         whole, path = self.network.whole(), self.record["path"]
-        if not isinstance(self.detailed, Detailed):
+        if self.large is None:
             return whole
         mechanism = self.network.mechanism
         if path:
@@ -67,4 +67,4 @@ class Base:
         T, p, Y = states(mechanism, self.asked.ranges, self.asked.cases.ignitions)
         ignitions = (T[ignites], p[ignites], Y[ignites]), half[ignites], delay[ignites]
         of = targets(self.network, self.asked.ranges)
-        return base_of(self.network, self.detailed, ignitions, of, self.kept, self.limit)
+        return base_of(self.network, self.large, ignitions, of, self.kept, self.limit)

@@ -6,7 +6,7 @@ the same error of discretisation. Adjoint sensitivities of the detailed flames t
 how a removal changes the speed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cantera as ct
 import numpy as np
@@ -91,7 +91,8 @@ def detailed_flame(
     except IntegrationError:
         flame = None
     try:
-        flame = flame or _first(gas, unburnt, criteria) or _of_guess(mechanism, unburnt, criteria)
+        flame = flame or _first(gas, unburnt, criteria)
+        flame = flame or solve_free_flame(mechanism, *unburnt, (criteria,))
         for _ in range(WIDENED):
             if _is_flat(flame):
                 break
@@ -110,10 +111,10 @@ def flame_of_part(part: Skeleton, unburnt: tuple, criteria: dict) -> DetailedFla
     flame = _first(phase_of(part), (T, p, Y[kept]), criteria)
     if flame is None:
         return None
-    profiles = np.zeros((len(Y), len(flame.grid)))
-    profiles[kept] = flame.Y
-    none = np.zeros(len(part.listed))
-    return DetailedFlame(T, p, Y, flame.grid, flame.T, flame.velocity, profiles, none)
+    found = _kept((T, p, Y[kept]), flame)
+    profiles = np.zeros((len(Y), len(found.grid)))
+    profiles[kept] = found.profile_Y
+    return replace(found, Y=Y, profile_Y=profiles, sensitivities=np.zeros(len(part.listed)))
 
 
 def _first(gas: ct.Solution, unburnt: tuple, criteria: dict) -> ct.FreeFlame | None:
@@ -126,11 +127,6 @@ def _first(gas: ct.Solution, unburnt: tuple, criteria: dict) -> ct.FreeFlame | N
     except IntegrationError:
         return None
     return flame
-
-
-def _of_guess(mechanism: Mechanism, unburnt: tuple, criteria: dict) -> ct.FreeFlame:
-    T, p, Y = unburnt
-    return solve_free_flame(mechanism, T, p, Y, (criteria,))
 
 
 def _continued(

@@ -67,14 +67,18 @@ class Panel:
         parts = skeleton.species, skeleton.listed, skeleton.factors
         return self.ask(speed_of, [(i, *parts) for i in flames])
 
-    def told(self, skeleton: Skeleton) -> dict[str, dict[str, list[float]]]:
-        """Of each case of each kind of judges, the error of a skeleton, and the value of the
-        detailed mechanism."""
-        found = self.errors([(i, skeleton) for i in range(len(self.judges))])
-        named: dict[str, dict[str, list[float]]] = {judge.name: {} for judge in self.judges}
+    def by_case(self, skeleton: Skeleton) -> dict[str, dict[str, float]]:
+        """The error of each case of each kind of judges."""
+        return self._named(self.errors([(i, skeleton) for i in range(len(self.judges))]))
+
+    def values(self) -> dict[str, dict[str, float]]:
+        """Of each case of each kind of judges, the value of the detailed mechanism."""
+        return self._named([judge.values for judge in self.judges])
+
+    def _named(self, found: list[np.ndarray]) -> dict[str, dict[str, float]]:
+        named: dict[str, dict[str, float]] = {judge.name: {} for judge in self.judges}
         for judge, one in zip(self.judges, found, strict=True):
-            pairs = zip(one.tolist(), judge.values.tolist(), strict=True)
-            named[judge.name] |= dict(zip(judge.cases, map(list, pairs), strict=True))
+            named[judge.name] |= dict(zip(judge.cases, one.tolist(), strict=True))
         return named
 
 

@@ -89,7 +89,7 @@ def reduce_mechanism(
             results = partial(detailed_results, processes, *given, folder=folder, tell=tell)
             judged = Asked(ranges, cases.judged(ranges), Solved(JUDGED, True, peaks))
             part = Base(*given, record, (judged, kept), wanted, on_progress)
-            known = results(replace(judged, begin=part.flame) if part.is_large else judged)
+            known = results(replace(judged, begin=part.flame) if part.large else judged)
             near = next((DetailedFlame.of(flame) for flame in known[2] if flame), None)
             held = Asked(ranges, cases.held_out(ranges), Solved(HELD_OUT, False, peaks), near)
             known_held, base = results(held), part.skeleton(known[0])
@@ -98,10 +98,14 @@ def reduce_mechanism(
             search = Search(panel, wanted.error, kept)
             steps = walk(search, base, record, folder / RECORD, wanted, on_progress)
             chosen = choose(search, steps, wanted, on_progress)
-            seen = panel.told(chosen.skeleton)
+            seen, values = panel.by_case(chosen.skeleton), panel.values()
         on_progress(mechanism.n_species, mechanism.n_species, "held-out cases")
         with opened(processes, network, judges_of(mechanism, chemistry, held, known_held)) as panel:
-            write_result(folder / RECORD, record, chosen, seen, panel.told(chosen.skeleton))
+            errors = panel.by_case(chosen.skeleton)
+            of_held_out = panel.values()
+        values = {judge: of | of_held_out.get(judge, {}) for judge, of in values.items()}
+        of_cases = {"judged_cases": seen, "held_out": errors, "values": values}
+        write_result(folder / RECORD, record, chosen, of_cases)
         return record
 
 

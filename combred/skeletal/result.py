@@ -3,6 +3,7 @@
 import math
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +23,9 @@ TIMED, TRIES, TIMED_DT = 2048, 3, 1e-6  # states, and how often they are advance
 TIMED_T, TIMED_AFTER = 1600.0, (1e-7, 1e-1)  # K, of the ignition; s, its first and last state
 
 
-Told = dict[str, dict[str, list[float]]]  # by judge and case: an error, and the detailed value
-
-
-def write_result(file: Path, record: dict, chosen: Step, judged: Told, held_out: Told) -> None:
+def write_result(file: Path, record: dict, chosen: Step, of_cases: dict[str, Any]) -> None:
     """Write the reduced mechanism beside the file of the record, and complete the record with
-    it; judged, held_out: the cases that the search saw, and the others."""
+    it; of_cases: what the record tells of each case of each judge."""
     skeleton, detailed = chosen.skeleton, chosen.skeleton.network.mechanism
     n, inputs, factors = skeleton.n_species, record["inputs"], factors_of(skeleton)
     stem, wanted = f"{Path(detailed.name).stem}-{n}{'-refitted' * bool(factors)}", inputs["species"]
@@ -45,8 +43,7 @@ def write_result(file: Path, record: dict, chosen: Step, judged: Told, held_out:
     write_bytes(file.parent / name, text)
     record |= {
         "judged": chosen.errors,
-        "held_out": {judge: _errors(told) for judge, told in held_out.items()},
-        "cases": strict({"judged": judged, "held out": held_out}),
+        **strict(of_cases),
         "species": skeleton.names(),
         "reactions": int(skeleton.reactions.sum()),
         "factors": factors,
@@ -57,10 +54,6 @@ def write_result(file: Path, record: dict, chosen: Step, judged: Told, held_out:
         "file_sha256": digest_of_text(text),
     }
     write_record(file, strict(record))
-
-
-def _errors(told: dict[str, list[float]]) -> dict[str, float]:
-    return strict({case: error for case, (error, _) in told.items()})
 
 
 def factors_of(skeleton: Skeleton) -> dict[str, float]:

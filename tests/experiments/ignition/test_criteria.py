@@ -46,14 +46,15 @@ def cvode_s(gas: ct.Solution, volume: bool) -> list[float]:
 
 @pytest.mark.parametrize("volume", [False, True])
 def test_delays_are_cvode_s(solver_of, h2o2, mixtures, volume):
-    """Within .15 % at the default tolerance (seen: .03 %, the flat peak of OH .1 %)."""
+    """Within .1 % at the default tolerance (seen: .03 %), the flat peak of OH within .15 (.1)."""
     solver, gas = solver_of(h2o2, volume), h2o2.solution()
     exact = []
     for state in zip(*mixtures, strict=True):
         gas.TPY = state
         exact.append(cvode_s(gas, volume))
     found = [combred.ignition_delay(solver, *mixtures, criterion) for criterion in CRITERIA]
-    assert np.allclose(np.transpose(found), exact, rtol=1.5e-3, atol=0.0)
+    within = [1.5e-3 if criterion == "peak OH" else 1e-3 for criterion in CRITERIA]
+    assert np.all(np.abs(np.transpose(found) / exact - 1.0) <= within)
 
 
 def test_many_mixtures_on_threads(solver_of, h2o2, mixtures):

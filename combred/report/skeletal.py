@@ -11,6 +11,7 @@ from functools import partial
 from itertools import cycle
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -57,8 +58,9 @@ def write_reduction(folder: Path) -> Path:
             Picture(
                 "cases", partial(draw_cases, record),
                 "Ignition delays, flame speeds and extinction of both mechanisms.",
-                "Lines and rings: the detailed mechanism; points: the reduced one, in the judged "
-                f"ignitions at phi {usual_phi(record):g}, and in all flames and reactors.", RECORD,
+                "Lines: the detailed mechanism; points: the reduced one, in the judged ignitions "
+                f"at phi {usual_phi(record):g}, in all flames, and in stirred reactors from "
+                "extinction (left end) to near equilibrium.", RECORD,
             ),
         ],
         sections=[
@@ -201,7 +203,7 @@ def usual_phi(record: dict) -> float:
 
 
 def draw_cases(record: dict) -> Figure:
-    """Delays over 1000 / T0, speeds over phi, and T over the residence time at extinction."""
+    """Delays over 1000 / T0, speeds over phi, and T over the residence time in reactors."""
     figure = Figure(figsize=(WIDTH, 3.6))
     left, middle, right = figure.subplots(1, 3)
     phi = usual_phi(record)
@@ -212,13 +214,20 @@ def draw_cases(record: dict) -> Figure:
     speeds = [case for case in cases_of(record, "flame") if case[3] == "speed"]
     draw_by_pressure(middle, [(x, p, 100 * a, 100 * b) for _, p, x, _, a, b in speeds])
     middle.set(xlabel="phi", ylabel="flame speed [cm/s]")
-    ends = cases_of(record, "extinction")
-    taus, hot = ([case for case in ends if case[3] == of] for of in ("residence time", "T"))
-    for which, mark in ((4, {"mfc": "none", "ms": 9}), (5, {"ms": 4})):
-        tau, T = ([case[which] for case in of] for of in (taus, hot))
-        right.plot([1e3 * t for t in tau], T, "o", color=BLACK, **mark)
-    right.set(xscale="log", xlabel="residence time at extinction [ms]", ylabel="T [K]")
+    for (case, both), colour in zip(record["curves"].items(), cycle(COLOURS), strict=False):
+        (T, tau), (reduced_T, reduced_tau) = map(columns, both)
+        right.plot(1e3 * tau, T, color=colour, lw=1.2)
+        name = case.partition(", ")[2]  # without T, that of all
+        right.plot(1e3 * reduced_tau, reduced_T, "o", color=colour, ms=3, label=name)
+    if record["curves"]:
+        right.legend(fontsize="small")
+    right.set(xscale="log", xlabel="residence time [ms]", ylabel="T [K]")
     return figure
+
+
+def columns(curve: list) -> np.ndarray:
+    """A curve's T [K] and residence times [s], (2, n); NaN where JSON has null."""
+    return np.array(curve, dtype=float).reshape(-1, 2).T
 
 
 def draw_by_pressure(axes: Axes, points: list[tuple[float, float, float, float]]) -> None:

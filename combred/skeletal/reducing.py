@@ -9,6 +9,7 @@ second call with the same inputs goes on after the last step that is there.
 import math
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,11 +26,12 @@ from combred.skeletal import cases
 from combred.skeletal.base import Base, OnProgress
 from combred.skeletal.cases import Pair, Ranges
 from combred.skeletal.compiled import Chemistry
+from combred.skeletal.extinction import curves_by
 from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved
 from combred.skeletal.judging import opened
 from combred.skeletal.large import opened_detailed
 from combred.skeletal.record import RECORD, Wanted, begun, opened_folder
-from combred.skeletal.references import Asked, detailed_results, judges_of
+from combred.skeletal.references import Asked, Results, detailed_results, judges_of
 from combred.skeletal.refit import refit as refitted
 from combred.skeletal.result import write_result
 from combred.skeletal.search import Search, Step
@@ -89,24 +91,32 @@ def reduce_mechanism(
             results = partial(detailed_results, processes, *given, folder=folder, tell=tell)
             judged = Asked(ranges, cases.judged(ranges), Solved(JUDGED, True, peaks))
             part = Base(*given, record, (judged, kept), wanted, on_progress)
-            known = results(replace(judged, begin=part.flame) if part.large else judged)
-            near = next((DetailedFlame.of(flame) for flame in known[2] if flame), None)
-            held = Asked(ranges, cases.held_out(ranges), Solved(HELD_OUT, False, peaks), near)
-            known_held, base = results(held), part.skeleton(known[0])
-        chemistry = Chemistry.of(base)
-        with opened(processes, network, judges_of(mechanism, chemistry, judged, known)) as panel:
+            known, held, known_held = _known(results, part, judged)
+            base = part.skeleton(known[0])
+        judges = partial(judges_of, mechanism, Chemistry.of(base))
+        with opened(processes, network, judges(judged, known)) as panel:
             search = Search(panel, wanted.error, kept)
             steps = walk(search, base, record, folder / RECORD, wanted, on_progress)
             chosen = choose(search, steps, wanted, on_progress)
             seen, values = panel.by_case(chosen.skeleton), panel.values()
+            curves = curves_by(panel.judges, chosen.skeleton)
         on_progress(mechanism.n_species, mechanism.n_species, "held-out cases")
-        with opened(processes, network, judges_of(mechanism, chemistry, held, known_held)) as panel:
-            errors = panel.by_case(chosen.skeleton)
-            of_held_out = panel.values()
+        with opened(processes, network, judges(held, known_held)) as panel:
+            errors, of_held_out = panel.by_case(chosen.skeleton), panel.values()
         values = {judge: of | of_held_out.get(judge, {}) for judge, of in values.items()}
-        of_cases = {"judged_cases": seen, "held_out": errors, "values": values}
+        of_cases = {"judged_cases": seen, "held_out": errors, "values": values, "curves": curves}
         write_result(folder / RECORD, record, chosen, of_cases)
         return record
+
+
+def _known(results: Callable, part: Base, judged: Asked) -> tuple[Results, Asked, Results]:
+    """The results of the detailed mechanism in the judged cases, the held-out cases, and the
+    results in those, whose flames start from one of the judged."""
+    known = results(replace(judged, begin=part.flame) if part.large else judged)
+    near = next((DetailedFlame.of(flame) for flame in known[2] if flame), None)
+    how = replace(judged.how, criteria=HELD_OUT, sensitive=False)
+    held = Asked(judged.ranges, cases.held_out(judged.ranges), how, near)
+    return known, held, results(held)
 
 
 def _kept(mechanism: Mechanism, gas: Mixture, peaks: tuple[str, ...]) -> frozenset[int]:

@@ -44,8 +44,6 @@ def record():
                 "1000 K, 1 atm, phi 1, first stage": 0.0,
             },
             "flame": {"300 K, 1 atm, phi 1, speed": 0.5, "300 K, 1 atm, phi 1, largest T": 1e-3},
-            "extinction": {"300 K, 1 atm, phi 1, residence time": 1.0,
-                           "300 K, 1 atm, phi 1, T": 0.01},
         },
         "values": {
             "ignition delay": {
@@ -55,9 +53,9 @@ def record():
             },
             "flame": {"300 K, 1 atm, phi 1, speed": 2.0, "300 K, 1 atm, phi 1, largest T": 2400.0,
                       "300 K, 1 atm, phi 0.8, speed": 1.5},
-            "extinction": {"300 K, 1 atm, phi 1, residence time": 1e-5,
-                           "300 K, 1 atm, phi 1, T": 1400.0},
         },
+        "curves": {"300 K, 1 atm, phi 1": [[[1400.0, 1e-5], [2000.0, 1e-3]], [[1414.0, 2e-5],
+                   [None, None]]], "300 K, 1 atm, phi 2": [[[1500.0, 1e-5]], []]},
         "species": ["H2", "O2", "H", "O", "OH", "H2O"], "reactions": 14,
         "of": [10, 29], "factors": {},
         "times": [2e-6, 1e-6], "machine": "a machine", "file": "gas-6.yaml",
@@ -101,7 +99,13 @@ def test_both_mechanisms_are_drawn_in_their_cases(record):
     assert lines[0][1][1] == [1.0, pytest.approx(0.2012)] and np.isnan(lines[0][1][0][1])
     assert lines[0][2:] == [[[1.0, pytest.approx(0.1)]]] * 2  # 10 atm, unchanged
     assert lines[1] == [[[0.8, 150.0], [1.0, 200.0]], [[0.8, 150.0], [1.0, 300.0]]]
-    assert lines[2] == [[[pytest.approx(0.01), 1400.0]], [[pytest.approx(0.02), 1414.0]]]
+    assert lines[2][0] == [[pytest.approx(0.01), 1400.0], [pytest.approx(1.0), 2000.0]]
+    assert lines[2][1][0] == [pytest.approx(0.02), 1414.0] and np.isnan(lines[2][1][1]).all()
+    assert lines[2][2:] == [[[pytest.approx(0.01), 1500.0]], []]  # it does not burn
+    assert [text.get_text() for text in right.get_legend().texts] == [
+        "1 atm, phi 1",
+        "1 atm, phi 2",
+    ]
 
 
 def test_a_refit_is_said_loudly(tmp_path, record):
@@ -141,4 +145,5 @@ def test_no_text_of_the_numbers_becomes_part_of_the_page(tmp_path, record):
     record["held_out"]["delay"] = {HOSTILE: 1e-3}
     record["judged_cases"]["ignition delay"] |= {HOSTILE: 1e-3}
     record["values"]["ignition delay"] |= {HOSTILE: 1.0}
+    record["curves"][HOSTILE] = [[], []]
     require_harmless(page(tmp_path, record), 2)

@@ -50,43 +50,50 @@ def test_delays_are_cvode_s(quick_factors, chemistry, h2o2, without_peroxide):
     assert np.isinf(judge.errors(skeleton.without_reactions(slower))).all()
 
 
+def final_T(skeleton, of, tau: float, T: float, Y: np.ndarray) -> float:
+    """T [K] of Cantera's stirred reactor with the inflow `of` after 3000 residence times tau [s],
+    from the state T [K], Y."""
+    gas = skeleton.network.mechanism.solution(transport=False)
+    for i, factor in enumerate(skeleton.multipliers):
+        gas.set_multiplier(float(factor), i)
+    gas.TPY = of.T, of.p, of.Y
+    inlet, outlet = ct.Reservoir(gas, clone=True), ct.Reservoir(gas, clone=True)
+    gas.TPY = T, of.p, Y * skeleton.species
+    stirred = ct.IdealGasConstPressureReactor(gas, clone=False)
+    flows = [ct.MassFlowController(inlet, stirred), ct.MassFlowController(stirred, outlet)]
+    for flow in flows:
+        flow.mass_flow_rate = stirred.mass / tau
+    ct.ReactorNet([stirred]).advance(3000.0 * tau)
+    return stirred.T
+
+
 def test_a_reactor_goes_out_below_its_residence_time_at_extinction(
     quick_factors, chemistry, h2o2, without_peroxide
 ):
     """Cantera's reactor, begun on the burning branch, burns on at 1.01 of the residence time and
-    goes out at .99, for the detailed mechanism and for a skeleton."""
+    goes out at .99, for the detailed mechanism and for a skeleton; along the curves it stays at
+    their T."""
     gases = [(300.0, ATM, 1.0)]
     known = detailed_extinctions(h2o2, quick_factors, gases, RANGES)
     judge = Extinctions(h2o2, chemistry, gases, RANGES, known)
-    (reactor,) = judge.reactors
+    (reactor,), (less, _) = judge.reactors, without_peroxide
+    whole = less.network.whole()
     assert judge.cases == ["300 K, 1 atm, phi 1, residence time", "300 K, 1 atm, phi 1, T"]
-    assert np.abs(judge.errors(without_peroxide[0].network.whole())).max() < 1e-6
-    errors = judge.errors(without_peroxide[0])
+    assert np.abs(judge.errors(whole)).max() < 1e-6
+    errors = judge.errors(less)
     assert 1e-6 < abs(errors[0]) < 0.1
     burning = Branch(quick_factors, judge.thermo, reactor.of).solve(
         replace(reactor.end, T=reactor.end.T + 40.0)
     )
-    for skeleton, tau in (
-        (without_peroxide[0].network.whole(), reactor.end.tau),
-        (without_peroxide[0], reactor.end.tau * (1.0 + errors[0])),
-    ):
-        ends = []
-        for share in (1.01, 0.99):
-            gas = h2o2.solution(transport=False)
-            for i, factor in enumerate(skeleton.multipliers):
-                gas.set_multiplier(float(factor), i)
-            gas.TPY = 300.0, ATM, reactor.of.Y
-            inlet, outlet = ct.Reservoir(gas, clone=True), ct.Reservoir(gas, clone=True)
-            gas.TPY = burning.T, ATM, burning.Y * skeleton.species
-            stirred = ct.IdealGasConstPressureReactor(gas, clone=False)
-            rate = stirred.mass / (share * tau)
-            flows = [ct.MassFlowController(inlet, stirred), ct.MassFlowController(stirred, outlet)]
-            for flow in flows:
-                flow.mass_flow_rate = rate
-            net = ct.ReactorNet([stirred])
-            net.advance(3000.0 * tau)
-            ends.append(stirred.T)
-        assert ends[0] > reactor.end.T - 100.0 and ends[1] < 400.0
+    begin = burning.T, burning.Y
+    curves = judge.curves(less)["300 K, 1 atm, phi 1"]
+    for skeleton, error, curve in ((whole, 0.0, curves[0]), (less, errors[0], curves[1])):
+        tau = reactor.end.tau * (1.0 + error)
+        assert final_T(skeleton, reactor.of, 1.01 * tau, *begin) > reactor.end.T - 100.0
+        assert final_T(skeleton, reactor.of, 0.99 * tau, *begin) < 400.0
+        assert curve[0][1] == pytest.approx(tau, rel=1e-6)
+        for T, along in curve[4:15:5]:  # Cantera's tolerance gives .01 K
+            assert final_T(skeleton, reactor.of, along, *begin) == pytest.approx(T, abs=0.05)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Cantera's own calls

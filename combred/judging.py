@@ -73,19 +73,7 @@ def judge(
     and of a surrogate the "card" for `combred.export_surrogate`. Raises ValueError where a case
     does not ignite with CVODE, and for wrong settings.
     """
-    mechanism = mechanism or getattr(advance, "mechanism", None)
-    require(mechanism is not None, "mechanism: give the file of its mechanism")
-    if not isinstance(mechanism, Mechanism):
-        mechanism = load_mechanism(str(mechanism))
-    require(
-        not getattr(advance, "volume", False) and not getattr(advance, "sources", None),
-        "CVODE is at constant pressure, without sources: give combred.solver(FILE) as it is",
-    )
-    own = getattr(advance, "mechanism", mechanism)
-    require(
-        own.species_names == mechanism.species_names,
-        f"the species of {mechanism.name} are not those of the chemistry, {own.name}: give its own",
-    )
+    mechanism = _mechanism_of(advance, mechanism)
     require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -116,6 +104,25 @@ def judge(
 
     write_judged(folder)
     return record
+
+
+def _mechanism_of(advance: Any, mechanism: Mechanism | str | None) -> Mechanism:
+    """The mechanism of what is judged, its own or the one that is given. Raises ValueError where
+    there is none, or its species are others, and for reactors that are not those of CVODE."""
+    mechanism = mechanism or getattr(advance, "mechanism", None)
+    require(mechanism is not None, "mechanism: give the file of its mechanism")
+    if not isinstance(mechanism, Mechanism):
+        mechanism = load_mechanism(str(mechanism))
+    require(
+        not getattr(advance, "volume", False) and not getattr(advance, "sources", None),
+        "CVODE is at constant pressure, without sources: give combred.solver(FILE) as it is",
+    )
+    own = getattr(advance, "mechanism", mechanism)
+    require(
+        own.species_names == mechanism.species_names,
+        f"the species of {mechanism.name} are not those of the chemistry, {own.name}: give its own",
+    )
+    return mechanism
 
 
 def exceeded(measured: dict, limits: dict[str, float]) -> str:

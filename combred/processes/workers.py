@@ -23,6 +23,7 @@ from combred.processes.interrupts import postponed
 # worker, and small products of matrices then take up to thirty times as long.
 THREADS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 CHECK = 0.1  # s between two looks at the parent by a worker that is loading modules
+Ask = Callable[[Callable, list], list]  # of `Processes.asked`: ask(work, tasks)
 
 
 @contextmanager

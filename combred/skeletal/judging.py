@@ -3,14 +3,15 @@
 Takes judges; gives a `Panel`, which the search asks for the errors of many skeletons at once.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from combred.processes.workers import Processes
+from combred.processes.workers import Ask, Processes
+from combred.skeletal.extinction import curves_by
 from combred.skeletal.flames import Flame
 from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 
@@ -27,7 +28,14 @@ class Judge(Protocol):
         ...
 
 
-Ask = Callable[[Callable, list], list]
+@dataclass(frozen=True)
+class Told:
+    """Of each case of each kind of judges, the error of a skeleton and the value of the detailed
+    mechanism; and the extinction `curves` of both."""
+
+    errors: dict[str, dict[str, float]]
+    values: dict[str, dict[str, float]]
+    curves: dict[str, list]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +79,10 @@ class Panel:
         """The error of each case of each kind of judges."""
         return self._named(self.errors([(i, skeleton) for i in range(len(self.judges))]))
 
-    def values(self) -> dict[str, dict[str, float]]:
-        """Of each case of each kind of judges, the value of the detailed mechanism."""
-        return self._named([judge.values for judge in self.judges])
+    def told(self, skeleton: Skeleton) -> Told:
+        """What reduce.json tells of a skeleton."""
+        values = self._named([judge.values for judge in self.judges])
+        return Told(self.by_case(skeleton), values, curves_by(self.judges, skeleton))
 
     def _named(self, found: list[np.ndarray]) -> dict[str, dict[str, float]]:
         named: dict[str, dict[str, float]] = {judge.name: {} for judge in self.judges}

@@ -19,9 +19,8 @@ from combred.chemistry.stepper import Solution, Stepper
 from combred.experiments.ignition.delay import time_to
 from combred.native.solver.library import Integrator
 from combred.native.solver.multipliers import MultipliedSolver
-from combred.processes.workers import Processes
+from combred.processes.workers import Ask, Processes
 from combred.skeletal.compiled import TOLERANCE
-from combred.skeletal.judging import Ask
 from combred.skeletal.phases import phase_of
 from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 

@@ -26,7 +26,6 @@ from combred.skeletal import cases
 from combred.skeletal.base import Base, OnProgress
 from combred.skeletal.cases import Pair, Ranges
 from combred.skeletal.compiled import Chemistry
-from combred.skeletal.extinction import curves_by
 from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved
 from combred.skeletal.judging import opened
 from combred.skeletal.large import opened_detailed
@@ -66,7 +65,6 @@ def reduce_mechanism(
     workers: processes, 0 for one of each core; on_progress(species removed, species, what is done);
     T0 [K], p [Pa], phi: ends of the ranges of judged ignitions, None for the usual ones.
     Returns the numbers of reduce.json; "file" is the name of the reduced mechanism in the folder.
-
     Raises ValueError where the mechanism has rates that are not known, where the fuel is not plain
     or does not ignite, where a range is none or nothing ignites in it, where the folder has a
     reduction of another mechanism or other ranges, or is in use, or where so few `species` do not
@@ -98,14 +96,10 @@ def reduce_mechanism(
             search = Search(panel, wanted.error, kept)
             steps = walk(search, base, record, folder / RECORD, wanted, on_progress)
             chosen = choose(search, steps, wanted, on_progress)
-            seen, values = panel.by_case(chosen.skeleton), panel.values()
-            curves = curves_by(panel.judges, chosen.skeleton)
+            seen = panel.told(chosen.skeleton)
         on_progress(mechanism.n_species, mechanism.n_species, "held-out cases")
         with opened(processes, network, judges(held, known_held)) as panel:
-            errors, of_held_out = panel.by_case(chosen.skeleton), panel.values()
-        values = {judge: of | of_held_out.get(judge, {}) for judge, of in values.items()}
-        of_cases = {"judged_cases": seen, "held_out": errors, "values": values, "curves": curves}
-        write_result(folder / RECORD, record, chosen, of_cases)
+            write_result(folder / RECORD, record, chosen, (seen, panel.told(chosen.skeleton)))
         return record
 
 

@@ -3,7 +3,6 @@
 import math
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from combred.native.solver.generator import TOLERANCE
 from combred.native.solver.multipliers import MultipliedSolver
 from combred.processes.machine import machine
 from combred.skeletal.cases import ATM
+from combred.skeletal.judging import Told
 from combred.skeletal.large import LARGE
 from combred.skeletal.record import digest_of_text, free_name
 from combred.skeletal.search import Step
@@ -23,9 +23,10 @@ TIMED, TRIES, TIMED_DT = 2048, 3, 1e-6  # states, and how often they are advance
 TIMED_T, TIMED_AFTER = 1600.0, (1e-7, 1e-1)  # K, of the ignition; s, its first and last state
 
 
-def write_result(file: Path, record: dict, chosen: Step, of_cases: dict[str, Any]) -> None:
-    """Write the reduced mechanism beside the file of the record, and complete the record with
-    it; of_cases: what the record tells of each case of each judge."""
+def write_result(file: Path, record: dict, chosen: Step, told: tuple[Told, Told]) -> None:
+    """Write the reduced mechanism beside the file of the record, and complete the record with it
+    and what is told of its judged and of its held-out cases."""
+    judged, held_out = told
     skeleton, detailed = chosen.skeleton, chosen.skeleton.network.mechanism
     n, inputs, factors = skeleton.n_species, record["inputs"], factors_of(skeleton)
     stem, wanted = f"{Path(detailed.name).stem}-{n}{'-refitted' * bool(factors)}", inputs["species"]
@@ -41,18 +42,21 @@ def write_result(file: Path, record: dict, chosen: Step, of_cases: dict[str, Any
     text = reduced.text.encode()
     name = free_name(file.parent, stem, text)
     write_bytes(file.parent / name, text)
-    record |= {
+    record |= strict({
         "judged": chosen.errors,
-        **strict(of_cases),
+        "judged_cases": judged.errors,
+        "held_out": held_out.errors,
+        "values": {key: of | held_out.values.get(key, {}) for key, of in judged.values.items()},
+        "curves": judged.curves,
         "species": skeleton.names(),
         "reactions": int(skeleton.reactions.sum()),
         "factors": factors,
         "of": [detailed.n_species, len(skeleton.reactions)],
-        "times": strict(times(skeleton, reduced, inputs["ranges"])),
+        "times": times(skeleton, reduced, inputs["ranges"]),
         "machine": machine(),
         "file": name,
         "file_sha256": digest_of_text(text),
-    }
+    })  # fmt: skip
     write_record(file, strict(record))
 
 

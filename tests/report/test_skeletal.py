@@ -6,14 +6,8 @@ from run_folder import Page
 from test_pages import HOSTILE, require_harmless
 
 from combred.files.records import write_record
-from combred.report.skeletal import (
-    LEAST,
-    draw_cases,
-    draw_errors,
-    errors_table,
-    sentence,
-    write_reduction,
-)
+from combred.report.skeletal import errors_table, sentence, write_reduction
+from combred.report.skeletal_figures import LEAST, draw_cases, draw_errors
 
 pytestmark = pytest.mark.usefixtures("rendered")
 

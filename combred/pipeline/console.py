@@ -17,7 +17,14 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.control import Control
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.segment import ControlType
 from rich.table import Table as RichTable
 
@@ -132,11 +139,11 @@ def complain(message: str) -> None:
 
 @contextmanager
 def progress(title: str) -> Iterator[Callable[..., None]]:
-    """A progress bar as a callback (done, total, note)."""
+    """A progress bar as a callback (done, total, note); it pulses until something is done."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
+        TaskProgressColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
@@ -150,7 +157,7 @@ def progress(title: str) -> Iterator[Callable[..., None]]:
 
             def update(done: int, total: int, note: str = "") -> None:
                 fields: dict[str, Any] = {"note": note} if note else {}
-                bar.update(task, completed=done, total=total, **fields)
+                bar.update(task, completed=done, total=total if done else None, **fields)
                 console.doing = f"{title}: {done:,} of {total:,}" + (f", {note}" if note else "")
 
             console.begin(title)

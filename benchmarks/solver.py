@@ -55,6 +55,7 @@ from combred.native.builder import build
 from combred.native.interface import Options, Report
 from combred.native.library import Library
 from combred.native.solver import Solver, generate
+from combred.native.solver.generator import TOLERANCE
 from combred.native.solver.layout import lay_out, pattern
 from combred.processes.machine import machine
 from combred.processes.threads import one_thread
@@ -115,7 +116,7 @@ class Preconditioned:
             self.gas.TPY = T[i], p[i], Y[i]
             reactor = ct.IdealGasConstPressureMoleReactor(self.gas, clone=False)
             net = ct.ReactorNet([reactor])
-            net.rtol, net.atol = self.rtol, 1e-8 * self.rtol
+            net.rtol, net.atol = self.rtol, ATOL["CVODE"] * self.rtol
             net.preconditioner = ct.AdaptivePreconditioner()
             try:
                 net.advance(dt)
@@ -261,12 +262,12 @@ def batches_and_levels() -> dict:
     found: dict = {"batch": {**made}, "level": {**made}}
     for size in (1, 16, 4096):
         parts = [rows[i : i + size] for i in range(0, 4096, size)][:256]
-        seconds = sum(of_c(solver.library, part, 1e-6, 0.01) for part in parts)
+        seconds = sum(of_c(solver.library, part, 1e-6, TOLERANCE) for part in parts)
         found["batch"][size] = 1e6 * seconds / sum(map(len, parts))
     portable = native.build_portable(generate(mechanism))
     best = Library(portable).level.removeprefix("x86-64-")  # of this processor
     for level in filter(best.__ge__, ("v2", "v3", "v4")):
-        found["level"][level] = 1e6 * of_c(Library(portable, level), rows, 1e-6, 0.01) / 4096
+        found["level"][level] = 1e6 * of_c(Library(portable, level), rows, 1e-6, TOLERANCE) / 4096
     print(f"batches and levels: {found}", flush=True)
     return found
 

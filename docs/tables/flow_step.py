@@ -39,8 +39,8 @@ def _ratios(rows: dict[str, dict]) -> str:
     return (
         f"**The fastest compiled competitor, {name.rpartition(', ')[0]}, takes "
         f"{digits(peers[name], 2)} times as long as the solver**; Cantera's\nCVODE, called for "
-        f"each state, {digits(peers[CANTERA], 2)} times. GRI-3.0 in full takes {whole} a flow step, "
-        f"{digits(reduced, 2)} times as long.\n"
+        f"each state, {digits(peers[CANTERA], 2)} times. GRI-3.0 in full takes {whole} a flow "
+        f"step, {digits(reduced, 2)} times as long.\n"
     )
 
 

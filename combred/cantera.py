@@ -5,6 +5,8 @@ interface of Cantera's samples.
 """
 
 import functools
+import math
+import threading
 from typing import Any
 
 import cantera as ct
@@ -18,6 +20,7 @@ from combred.experiments.ignition import criteria
 from combred.native.solver.library import Integrator, Solver
 
 CLOSE = 1e-9  # relative difference of two times that are the same
+_COMPARING = threading.Lock()
 COMPARED = (300.0, 1e3), (900.0, 1e5), (2100.0, 3e6), (3500.0, 1e8)  # K, Pa, of `_agree`
 SAME = 1e-6  # relative difference of rates that are the same, as of a file that Cantera has written
 
@@ -42,7 +45,7 @@ def advance(solver: Advance, states: ct.SolutionArray, dt: float | np.ndarray) -
             "of the states"
         )
     T_next, Y_next = solver.advance(T, p, Y, steps.reshape(n) if steps.ndim else steps)
-    later = ct.SolutionArray(phase, shape)  # without columns that a user has added
+    later = _new(states, shape)  # without columns that a user has added
     T_next, Y_next = T_next.reshape(shape), Y_next.reshape(*shape, Y.shape[1])
     if at_constant_volume(solver):
         later.TDY = T_next, states.density, Y_next
@@ -82,7 +85,7 @@ def psr(
         raise ValueError(
             f"shapes are {told} and {inflow.shape} of the inflow: give such as numpy broadcasts"
         ) from error
-    found = ct.SolutionArray(phase, shape)
+    found = _new(inflow, shape)
     n = found.size
     T, p = (np.broadcast_to(x, shape).reshape(n) for x in (inflow.T, inflow.P))
     wall = {name: np.broadcast_to(x, shape).reshape(n) for name, x in given.items()}
@@ -100,6 +103,24 @@ def _phase(states: ct.SolutionArray) -> Any:
             "state cantera.SolutionArray(gas, 1)"
         )
     return states._phase
+
+
+def _new(states: ct.SolutionArray, shape: tuple[int, ...]) -> ct.SolutionArray:
+    """A new array of states. Where it or the given one has a single state, it has a phase of its
+    own: a Cantera array of one state has that of its phase, which another array would change."""
+    phase = _phase(states)
+    if 1 in (states.size, math.prod(shape)):
+        own = ct.Solution(
+            thermo=phase.thermo_model,
+            kinetics=phase.kinetics_model,
+            transport_model=phase.transport_model,
+            species=phase.species(),
+            reactions=phase.reactions(),
+        )
+        for i in range(phase.n_reactions):
+            own.set_multiplier(phase.multiplier(i), i)
+        phase = own
+    return ct.SolutionArray(phase, shape)
 
 
 class Reactor:
@@ -193,7 +214,8 @@ def of_phase(solver: Advance, phase: ct.Solution) -> Advance:
     if mechanism is None:  # a loaded library
         same = content_hash(phase) == solver.library.mechanism_sha256  # type: ignore[attr-defined]
     else:
-        same = _agree(phase, _reference(mechanism))
+        with _COMPARING:  # one at a time: the reference is for all threads
+            same = _agree(phase, _reference(mechanism))
     if not same:
         raise ValueError(
             f"the reactions or species of the phase {phase.name} are not those of the solver's "

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import cantera as ct
 import numpy as np
@@ -76,14 +77,14 @@ def test_a_time_that_has_passed_is_refused_and_now_does_nothing():
         mine.advance(5e-5)
 
 
-@pytest.mark.parametrize("shape", [(5,), (2, 3)])
+@pytest.mark.parametrize("shape", [(5,), (2, 3), (1,)])
 def test_a_solution_array_of_any_shape(solver, shape):
     gas = start()
     states = ct.SolutionArray(gas, shape)
     T = np.linspace(1000.0, 1500.0, int(np.prod(shape))).reshape(shape)
     states.TPX = T, 1e5, gas.X
     later = combred.cantera.advance(solver, states, 1e-4)
-    assert later.shape == shape and np.array_equal(states.T, T)
+    assert later.shape == shape and np.array_equal(states.T, T)  # one state: in another phase
     many = T.size
     found = solver.advance(T.reshape(many), 1e5, states.Y.reshape(many, -1), 1e-4)
     assert np.allclose(later.T.reshape(many), found[0], rtol=1e-12)
@@ -170,6 +171,23 @@ def test_a_phase_that_was_changed_in_memory_is_refused(kind, door):
         combred.cantera.advance(one, ct.SolutionArray(gas, 2), 1e-6)
     with pytest.raises(ValueError, match=told):
         combred.cantera.Reactor(gas, one)
+
+
+def test_reactors_in_threads_have_the_multipliers_of_their_phases(quick_factors, monkeypatch):
+    """Phases are compared with one reference, which takes their multipliers in turn."""
+    monkeypatch.setattr(multipliers, "build", compile_quickly(monkeypatch, "-O1", in_one=False))
+    solver = combred.solver("h2o2.yaml")
+
+    def delay(factor: float) -> float:
+        gas = start()
+        gas.set_multiplier(factor)
+        combred.cantera.Reactor(gas, solver).advance(5e-5)
+        return gas.T
+
+    factors = [1.0, 1.5, 2.0] * 20
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(delay, factors))
+    assert found == found[:3] * 20 and len(set(found)) == 3
 
 
 def test_multipliers_of_a_phase_hold_at_each_call(quick_factors, monkeypatch):

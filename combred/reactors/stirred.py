@@ -10,7 +10,14 @@ from itertools import pairwise
 import numpy as np
 
 from combred.chemistry.equilibrium import equilibrium
-from combred.chemistry.states import Real, Rows, require_real, require_states, states_of
+from combred.chemistry.states import (
+    Real,
+    Rows,
+    require_columns,
+    require_real,
+    require_states,
+    states_of,
+)
 from combred.chemistry.thermo import Thermo
 from combred.native.solver.library import Integrator
 from combred.native.solver.sources import Sources
@@ -43,7 +50,7 @@ def psr(
     Raises ValueError for other shapes, for a residence time that is not positive, for a solver at
     constant volume, and where no steady state is found: it may oscillate.
     """
-    inflows, tau = _rows((T, p, residence_time, heat_transfer, T_wall), Y)
+    inflows, tau = _rows(solver, (T, p, residence_time, heat_transfer, T_wall), Y)
     return _steady(solver, _branches(solver, inflows), tau)
 
 
@@ -76,7 +83,7 @@ def extinction_curve(
     """
     if not isinstance(points, int | np.integer) or points < 2:
         raise ValueError(f"points={points!r}: a curve has a whole number of points, at least 2")
-    inflows, tau = _rows((T, p, longest, heat_transfer, T_wall), Y)
+    inflows, tau = _rows(solver, (T, p, longest, heat_transfer, T_wall), Y)
     if len(inflows) > 1:
         raise ValueError("an extinction curve is that of one inflow: give numbers, and one Y")
     (branch,) = branches = _branches(solver, inflows)
@@ -90,7 +97,9 @@ def extinction_curve(
     return _spaced(branch, path, points)
 
 
-def _rows(numbers: tuple[Real, Real, Real, Real, Real], Y: Rows) -> tuple[list[Inflow], np.ndarray]:
+def _rows(
+    solver: Integrator, numbers: tuple[Real, Real, Real, Real, Real], Y: Rows
+) -> tuple[list[Inflow], np.ndarray]:
     """Inflow and residence time of each reactor. Raises ValueError as `psr`."""
     names = "T", "p", "residence_time", "heat_transfer", "T_wall"
     given = [require_real(name, x) for name, x in zip(names, numbers, strict=True)]
@@ -102,7 +111,9 @@ def _rows(numbers: tuple[Real, Real, Real, Real, Real], Y: Rows) -> tuple[list[I
     n = max(shapes, default=(1,))[0]
     T, p, tau, transfer, wall = (np.broadcast_to(x, n) for x in given)
     Y = np.broadcast_to(Y, (n, Y.shape[-1]))
-    require_states(states_of(T, p, Y), "gases that flow in")
+    states = states_of(T, p, Y)
+    require_columns(states.shape, 2 + len(solver.library.species))
+    require_states(states, "gases that flow in")
     if not ((tau > 0.0) & np.isfinite(tau)).all():
         raise ValueError("residence_time has to be positive and finite [s]")
     rows = zip(T, p, Y / Y.sum(1, keepdims=True), transfer, wall, strict=True)

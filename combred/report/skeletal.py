@@ -28,7 +28,12 @@ def write_reduction(folder: Path) -> Path:
     record = read_finished(folder / RECORD, "file", "reduction")
     inputs = record["inputs"]
     of_ignitions, of_flames = ranges(inputs["ranges"])
-    where = f"Ignitions are judged at {of_ignitions}; flames and reactors at {of_flames}."
+    others = "flames and reactors" if "flame" in record["judged"] else "reactors"
+    where = f"Ignitions are judged at {of_ignitions}; {others} at {of_flames}."
+    if others == "reactors":
+        where += (
+            " No flame was judged: the mechanism has no transport data, or Cantera finds no flame."
+        )
     page = Page(
         title=f"{inputs['mechanism']} reduced to {len(record['species'])} species",
         name=inputs["mechanism"],
@@ -121,7 +126,7 @@ def sizes(record: dict) -> str:
             least.setdefault(min(within), limit)
     found = ", ".join(f"{n} within {100 * limit:g} %" for n, limit in least.items())
     if not path:
-        return "The search found no species that can be removed."
+        return "The search removed no species."
     fewest, error = path[-1]
     return (
         f"Fewest species on the path, before swaps and refits: {found or 'none within 20 %'}. It "

@@ -29,6 +29,7 @@ def detailed_delays(
     time [s]; infinite delays of cases that do not ignite, NaN without a first stage."""
     T, p, Y = states(mechanism, of, gases)
     half = 0.5 * (T + equilibrium(mechanism.solution(transport=False), T, p, Y)[0])
+    half[half <= T] = np.inf  # hotter than its equilibrium
     delay = times_to(cast(Integrator, detailed), (T, p, Y), half, tolerance=TOLERANCE)
     stage, first = np.full((2, len(T)), np.nan)
     ignites = np.flatnonzero(np.isfinite(delay))

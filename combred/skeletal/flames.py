@@ -7,6 +7,7 @@ how a removal changes the speed.
 """
 
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import cantera as ct
 import numpy as np
@@ -27,6 +28,7 @@ FLAT, WIDENED = 0.01, 3  # largest gradient at the ends of the domain, relative 
 # how often a domain is doubled until they are below
 FIELDS = 7  # arrays of a `DetailedFlame`
 FIXED = 0.5  # of the rise of T: where the flame is held
+FORMED = 1e-12  # largest mole fraction: of a smaller one, a relative error has no meaning
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,16 +158,18 @@ def _kept(
 
 class Flame:
     """Judges skeletons by one flame. detailed: the flame of the detailed mechanism, of the case
-    `gas`; peaks: species whose largest mole fractions are judged; reference: its `results`, which
-    are the `values`. cases: of each error, in words."""
+    `gas`; peaks: species whose largest mole fractions are judged where it forms them; reference:
+    its `results`, which are the `values`. cases: of each error, in words."""
 
     name = "flame"
 
     def __init__(
         self, detailed: DetailedFlame, gas: Gas, peaks: tuple[str, ...], reference: np.ndarray
     ):
-        self.detailed, self.peaks, self.values = detailed, peaks, reference
-        judged = ["speed", "largest T", *(f"peak of {name}" for name in peaks)]
+        formed = reference[2:] > FORMED
+        self.detailed, self.peaks = detailed, tuple(compress(peaks, formed))
+        self.values = np.concatenate([reference[:2], reference[2:][formed]])
+        judged = ["speed", "largest T", *(f"peak of {name}" for name in self.peaks)]
         self.cases = [f"{named(gas)}, {what}" for what in judged]
 
     def first_order(self, skeleton: Skeleton) -> float:

@@ -87,7 +87,9 @@ class Panel:
     def _named(self, found: list[np.ndarray]) -> dict[str, dict[str, float]]:
         named: dict[str, dict[str, float]] = {judge.name: {} for judge in self.judges}
         for judge, one in zip(self.judges, found, strict=True):
-            named[judge.name] |= dict(zip(judge.cases, one.tolist(), strict=True))
+            of = named[judge.name]
+            for case, value in zip(judge.cases, one.tolist(), strict=True):
+                of[case if case not in of else f"{case}, case {len(of) + 1}"] = value
         return named
 
 

@@ -15,26 +15,32 @@ from combred.skeletal.skeleton import Skeleton, kind
 
 
 @lru_cache(maxsize=2)
-def _detailed(mechanism: Mechanism) -> tuple[ct.Solution, list[ct.Species]]:
+def _detailed(
+    mechanism: Mechanism,
+) -> tuple[ct.Solution, list[ct.Species], list[tuple[bool, dict[str, float]]]]:
+    """The phase, its species, and of each reaction whether it is a duplicate, and its colliders."""
     gas = mechanism.solution()
-    return gas, gas.species()
+    bodies = [one.third_body for one in gas.reactions()]
+    marks = [one.duplicate for one in gas.reactions()]
+    colliders = [{} if body is None else dict(body.efficiencies) for body in bodies]
+    return gas, gas.species(), list(zip(marks, colliders, strict=True))
 
 
 def phase_of(skeleton: Skeleton, transport: bool = True) -> ct.Solution:
     """The phase, with the transport of the mechanism unless `transport` is False; rate constants
     have the skeleton's factors."""
-    detailed, species = _detailed(skeleton.network.mechanism)
+    detailed, species, of_reactions = _detailed(skeleton.network.mechanism)
     left, rows = set(skeleton.names()), np.flatnonzero(skeleton.reactions)
     factors = skeleton.multipliers
-    # New objects each time: a reaction that has a phase cannot change its colliders.
+    # Each phase changes the same objects, which keep what the one before has left of them.
     reactions = detailed.reactions()
     kept = [reactions[i] for i in rows]
-    alike = Counter(kind(one) for one in kept if one.duplicate)
-    for one in kept:
-        one.duplicate = one.duplicate and alike[kind(one)] > 1
+    alike = Counter(kind(reactions[i]) for i in rows if of_reactions[i][0])
+    for i, one in zip(rows, kept, strict=True):
+        duplicate, colliders = of_reactions[i]
+        one.duplicate = duplicate and alike[kind(one)] > 1
         if one.third_body is not None:
-            known = one.third_body.efficiencies
-            one.third_body.efficiencies = {k: v for k, v in known.items() if k in left}
+            one.third_body.efficiencies = {k: v for k, v in colliders.items() if k in left}
     gas = ct.Solution(
         thermo="ideal-gas",
         kinetics="gas",

@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 
+import numpy as np
+
 import combred
 from combred.chemistry.mechanism import Mechanism
 from combred.config.fields import require
@@ -41,7 +43,7 @@ class Wanted:
 
     def __post_init__(self):
         require(LEAST <= self.error < 1.0, f"error={self.error} is not from {LEAST:g} to 1")
-        whole = isinstance(self.species, int) and self.species >= 0
+        whole = isinstance(self.species, int | np.integer) and self.species >= 0
         require(whole, f"species={self.species} has to be a whole number from 0 up")
         require(
             self.refit == 0.0 or 1.0 < self.refit <= WIDEST,

@@ -18,6 +18,7 @@ import numpy as np
 
 from combred.chemistry.fuel import Mixture, name_mixture
 from combred.chemistry.mechanism import Mechanism, load_mechanism
+from combred.chemistry.states import HIGHEST_T, LOWEST_T
 from combred.config.fields import require
 from combred.experiments.ignition.rollout import coldest_ignition
 from combred.files.records import write_record
@@ -38,7 +39,7 @@ from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 
 REFITTED = 12.0  # limits: skeletons with larger errors are not refitted
 END = 10.0  # the path ends where an error is this multiple of the limit
-HOTTEST = 2000.0  # K, of ignitions
+HOTTEST, LOWEST_P = 2000.0, 100.0  # K; Pa: of ignitions, where a lower p was meant in atm
 
 
 def reduce_mechanism(
@@ -70,7 +71,8 @@ def reduce_mechanism(
     reduction of another mechanism or other ranges, or is in use, or where so few `species` do not
     ignite or burn; RuntimeError without a C++ compiler.
     """
-    _require_valid(workers, keep, T0=T0, p=p, phi=phi)
+    _require_valid(workers, keep)
+    T0, p, phi = _pair("T0", T0, LOWEST_T, HIGHEST_T), _pair("p", p, LOWEST_P), _pair("phi", phi)
     wanted = Wanted(error, species, tuple(keep), refit)
     mechanism, folder = load_mechanism(file, phase), Path(folder or default_folder(file, phase))
     gas = name_mixture(mechanism, fuel, oxidizer)
@@ -119,12 +121,24 @@ def _kept(mechanism: Mechanism, gas: Mixture, peaks: tuple[str, ...]) -> frozens
     return frozenset([*np.flatnonzero(stay).tolist(), *map(mechanism.index, peaks)])
 
 
-def _require_valid(workers: int, keep: tuple[str, ...], **ranges: Pair | None) -> None:
+def _require_valid(workers: int, keep: tuple[str, ...]) -> None:
     require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
     require(not isinstance(keep, str), f"keep={keep!r}: give a tuple of names, ({keep!r},)")
-    for name, pair in ranges.items():
-        fits = pair is None or len(pair) == 2 and 0.0 < pair[0] <= pair[1] < math.inf
-        require(fits, f"{name}={pair} is no range: give its lower and its upper end")
+
+
+def _pair(name: str, pair: Pair | None, least: float = 0.0, most: float = math.inf) -> Pair | None:
+    """A range, as floats. Raises ValueError where it is none, or not from `least` to `most`."""
+    if pair is None:
+        return None
+    ends = tuple(map(float, pair)) if np.ndim(pair) == 1 else ()
+    fits = len(ends) == 2 and 0.0 < ends[0] <= ends[1] < math.inf
+    require(fits, f"{name}={pair} is no range: give its lower and its upper end")
+    low, high = ends
+    unit = {"T0": "K", "p": "Pa"}.get(name, "1")
+    require(
+        least <= low and high <= most, f"{name}={pair} is not from {least:g} to {most:g} {unit}"
+    )
+    return low, high
 
 
 def default_folder(file: str, phase: str = "") -> Path:

@@ -79,7 +79,7 @@ def _sections(root: Node, phase: Node, kind: str) -> Iterator[tuple[str, Sequenc
 def _filter_phase(phase: Node, skeleton: Skeleton) -> None:
     """Leave out of a phase the species and elements that are not in a skeleton, and its state."""
     mechanism = skeleton.network.mechanism
-    has = mechanism.elements[:, skeleton.species].sum(axis=1) > 0.0
+    has = (mechanism.elements[:, skeleton.species] != 0.0).any(axis=1)  # ions lack electrons
     gone = {
         name.lower() for name, kept in zip(mechanism.element_names, has, strict=True) if not kept
     }
@@ -127,10 +127,11 @@ def _filter_reactions(root: Node, phase: Node, skeleton: Skeleton, own: set[str]
                 "not the one that Cantera reads in its place",
             )
             if kept[i]:
+                if skeleton.factors is not None and skeleton.factors[i] != 1.0:
+                    entry = _without_aliases(entry)
+                    _scale(entry, float(skeleton.factors[i]))
                 left.append(entry)
                 _filter_colliders(entry, left_names)
-                if skeleton.factors is not None and skeleton.factors[i] != 1.0:
-                    _scale(entry, float(skeleton.factors[i]))
                 if reactions[i].duplicate:
                     marked.append((kind(reactions[i]), entry))
             i += 1
@@ -165,6 +166,18 @@ def _filter_colliders(entry: Node, left: set[str]) -> None:
             value.value = [pair for pair in value.value if pair[0].value in left]
         elif isinstance(value, SequenceNode):
             value.value = [one for one in value.value if _name(one) in left | {"M"}]
+
+
+def _without_aliases(node: Node) -> Node:
+    """A copy of a node, in which what an alias stands for is a copy of its own."""
+    if isinstance(node, MappingNode):
+        pairs = [(_without_aliases(key), _without_aliases(value)) for key, value in node.value]
+        return MappingNode(node.tag, pairs, flow_style=node.flow_style)
+    if isinstance(node, SequenceNode):
+        parts = [_without_aliases(one) for one in node.value]
+        return SequenceNode(node.tag, parts, flow_style=node.flow_style)
+    assert isinstance(node, ScalarNode)
+    return ScalarNode(node.tag, node.value, style=node.style)
 
 
 def _scale(entry: Node, factor: float) -> None:

@@ -100,6 +100,10 @@ def test_cantera_s_arrays_of_inflows_and_residence_times(solver_of, h2o2, fresh)
     for i, T0 in enumerate((300.0, 600.0)):
         T, Y = combred.psr(solver_of(h2o2), T0, ATM, fresh, tau)
         assert np.allclose(found.T[i], T) and np.allclose(found.Y[i], Y, atol=1e-8)
+    one = ct.SolutionArray(h2o2.solution(), 1)
+    one.TPY = 300.0, ATM, fresh
+    assert np.allclose(combred.cantera.psr(solver_of(h2o2), one, tau).T, found.T[0])
+    assert one.T == 300.0
     U = np.array([[0.0], [1e3]])
     cooled = combred.cantera.psr(solver_of(h2o2), inflow, tau[1:], heat_transfer=U)
     assert np.allclose(cooled.T[0], found.T[0, 1:]) and np.all(cooled.T[1] < found.T[1, 1:] - 1.0)
@@ -116,6 +120,7 @@ def test_cantera_s_arrays_of_inflows_and_residence_times(solver_of, h2o2, fresh)
         ({"residence_time": [[1e-3]]}, "one for all, or n of each"),
         ({"T": [300.0, 400.0], "residence_time": [1e-3, 1e-2, 1e-1]}, "one for all"),
         ({"T": 20.0}, "T is not from 100"),
+        ({"Y": [0.5, 0.5]}, "there are 10 species, and Y has 2 columns"),
         ({"heat_transfer": -1.0}, "from 0 up"),
         ({"heat_transfer": 1e9}, "give a smaller one"),
         ({"residence_time": []}, "at least one"),

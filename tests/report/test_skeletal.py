@@ -81,7 +81,16 @@ def test_the_page_has_the_errors_that_count(tmp_path, record):
     # 5 species: 5 * 0.23 us of transport, 1 us * (5 / 6)^(ln 2 / ln (10 / 6)) of chemistry.
     assert path[-1] == ["5", "OH", "20.0 %", "10.0 %", "1.93 µs"]
     assert len(found.all("img")) == 2
+    assert "No flame was judged" not in found.text
     assert "6 within 1 %, 5 within 20 %. It ends at 5 species with an error of 20.0" in found.text
+
+
+def test_a_reduction_without_flames_says_so(tmp_path, record):
+    for key in ("judged", "held_out"):
+        record[key].pop("flame")
+    for row in record["path"]:
+        row["errors"].pop("flame")
+    assert "No flame was judged: the mechanism has no transport" in page(tmp_path, record).text
 
 
 def test_both_mechanisms_are_drawn_in_their_cases(record):
@@ -128,7 +137,7 @@ def test_a_path_without_steps_and_one_without_errors_have_a_page(tmp_path, recor
     drawn = draw_errors(record).axes[0]
     assert list(drawn.lines[0].get_ydata()) == [LEAST] * 3 and drawn.get_xlim() == (8, 4)
     record["path"] = []
-    assert "found no species that can be removed" in page(tmp_path, record).text
+    assert "The search removed no species." in page(tmp_path, record).text
 
 
 def test_no_text_of_the_numbers_becomes_part_of_the_page(tmp_path, record):

@@ -30,9 +30,10 @@ def without_peroxide(network, h2o2):
 
 def test_delays_are_cvode_s(quick_factors, chemistry, h2o2, without_peroxide):
     """Of the detailed mechanism and of a skeleton, within .1 % (seen: .02); a mixture that does not
-    ignite is left out, and one that ignites too late has an infinite error."""
+    ignite or is hotter than its equilibrium is left out, and one that ignites too late has an
+    infinite error."""
     skeleton, slower = without_peroxide
-    gases = [(1100.0, ATM, 1.0), (300.0, ATM, 1.0), (1600.0, 10 * ATM, 0.5)]
+    gases = [(1100.0, ATM, 1.0), (300.0, ATM, 1.0), (1600.0, 10 * ATM, 0.5), (3500.0, ATM, 1.0)]
     known = detailed_delays(h2o2, quick_factors.with_multipliers(np.ones(N)), gases, RANGES)
     judge = Delays(h2o2, chemistry, gases, RANGES, known)
     assert judge.cases == ["1100 K, 1 atm, phi 1", "1600 K, 10 atm, phi 0.5"]
@@ -96,6 +97,15 @@ def test_a_reactor_goes_out_below_its_residence_time_at_extinction(
             assert final_T(skeleton, reactor.of, along, *begin) == pytest.approx(T, abs=0.05)
 
 
+def test_a_phase_has_all_colliders_of_its_own(network, h2o2):
+    """Cantera's phases share their reactions: the one before had no H2O."""
+    phase_of(network.whole().without(h2o2.index("H2O")), transport=False)
+    found, exact = phase_of(network.whole(), transport=False), h2o2.solution(transport=False)
+    for gas in (found, exact):
+        gas.TPX = 1500.0, ATM, np.arange(1.0, 11.0)
+    assert np.array_equal(found.net_production_rates, exact.net_production_rates)
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Cantera's own calls
 def test_flames_are_cantera_s(network, h2o2, without_peroxide):
     """A skeleton's speed, largest T and peak of OH, as Cantera finds them for the same mechanism
@@ -124,6 +134,9 @@ def test_flames_are_cantera_s(network, h2o2, without_peroxide):
     assert abs(judge.errors(skeleton.without_reactions(slower))[0]) > 0.9
     inert = skeleton.without_reactions(np.arange(N))
     assert np.isinf(judge.errors(inert)).all()
+    absent = Flame(detailed, (300.0, ATM, 1.0), ("AR", "OH"), np.insert(reference, 2, 1e-80))
+    assert absent.peaks == ("OH",) and absent.cases == judge.cases  # its peak is rounding alone
+    assert np.array_equal(absent.values, judge.values)
     # From a flame near it, or from that of the skeleton: that of Cantera from its own guess, within
     # the error of the grids.
     lean = 300.0, 2.0 * ATM, h2o2.mixture("H2:1", RANGES.oxidizer, 0.8)

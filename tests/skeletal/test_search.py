@@ -35,6 +35,14 @@ def panel(network, *judges):
     return Panel(bench.judges, lambda work, tasks: [work(bench, task) for task in tasks])
 
 
+def test_cases_of_one_name_are_all_kept(network):
+    """Random cases of a narrow range have the same rounded numbers."""
+    twins = Priced([0.1] * 10)
+    twins.cases, twins.errors = ["sum", "sum"], lambda _: np.array([3.0, 1.0])
+    found = panel(network, twins, Priced([0.2] * 10)).by_case(network.whole())
+    assert found == {"price": {"sum": 3.0, "sum, case 2": 1.0, "sum, case 3": 0.0}}
+
+
 PRICES = [0.0, 0.0, 3e-3, 5e-3, 1e-4, 2e-2, 1e-6, np.inf, 4e-3, 0.0]
 
 

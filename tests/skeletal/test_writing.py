@@ -60,6 +60,29 @@ def test_rates_are_those_of_the_detailed_mechanism(request, mechanism_of, name, 
         require_same_rates(others, reduced)
 
 
+def test_constants_that_share_an_anchor_are_scaled_once_each(mechanism_of):
+    text = SECTIONS.replace(
+        "{A: 1.0e+18, b: -1.0, Ea: 0.0}, duplicate",
+        "&k {A: 1.0e+18, b: -1.0, Ea: 0.0}, duplicate",
+        1,
+    )
+    text = text.replace(
+        "rate-constant: {A: 1.0e+18, b: -1.0, Ea: 0.0}, duplicate", "rate-constant: *k, duplicate"
+    )
+    assert text.count("*k") == text.count("&k") == 1
+    whole = ReactionNetwork.of(mechanism_of(text)).whole()
+    skeleton = replace(whole, factors=np.array([1.0, 1.2, 1.3, 1.0]))
+    require_same_rates(skeleton, writing.mechanism_of(skeleton, "refitted.yaml"))
+
+
+def test_an_element_of_ions_stays(mechanism_of):
+    """A cation has fewer electrons than none."""
+    mechanism = mechanism_of("gri30_ion.yaml")
+    skeleton = ReactionNetwork.of(mechanism).whole()
+    skeleton = skeleton.without(mechanism.index("E"), mechanism.index("HCO+"))
+    assert "H3O+" in writing.mechanism_of(skeleton, "ions.yaml").species_names
+
+
 def test_what_stands_for_nothing_any_more_is_gone(mechanism_of):
     """Without argon: its element, its reaction as a collider, its efficiency, the mark of the
     duplicate that it leaves alone, the state, the other phase, and a species that is not declared.

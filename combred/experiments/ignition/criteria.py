@@ -102,6 +102,7 @@ def _delays(
     begin = T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
     if kind == "half rise":
         half = 0.5 * (T + _burnt(solver, *begin))
+        half[half <= T] = np.inf  # hotter than its equilibrium: it does not ignite
         return times_to(solver, begin, half, longest, tolerance)
     if isinstance(kind, float):
         return times_to(solver, begin, T + kind, longest, tolerance)
@@ -126,6 +127,11 @@ def _burnt(solver: Integrator, T: Rows, p: Rows, Y: Rows) -> Rows:
     """T (n,) [K] at equilibrium."""
     if not hasattr(solver, "mechanism"):
         raise ValueError("criterion='half rise' takes a combred.solver, which has a mechanism")
+    if solver.volume and solver.enthalpy:
+        raise ValueError(
+            "criterion='half rise' has no equilibrium at constant density and enthalpy: give a "
+            "rise of T [K]"
+        )
     gas = solver.mechanism.solution(transport=False)
     return equilibrium(gas, T, p, Y, "UV" if solver.volume else "HP")[0]
 

@@ -76,6 +76,8 @@ def test_what_does_not_ignite_or_has_no_peak_is_infinite(solver_of, h2o2, mixtur
         ).all()
     for criterion in ("peak N2", "peak AR", "peak H2", "first stage"):
         assert np.isinf(combred.ignition_delay(solver, T, p, Y, criterion)).all()
+    hotter = np.full_like(T, 5000.0)  # than equilibrium: T falls
+    assert np.isinf(combred.ignition_delay(solver, hotter, p, Y, "half rise")).all()
     delay = combred.ignition_delay(solver, T, p, Y, 400.0)
     assert np.isinf(
         combred.ignition_delay(solver, T, p, Y, 400.0, longest=0.99 * delay.min())
@@ -86,6 +88,12 @@ def test_what_does_not_ignite_or_has_no_peak_is_infinite(solver_of, h2o2, mixtur
 def test_another_criterion_is_refused(solver_of, h2o2, mixtures, criterion):
     with pytest.raises(ValueError, match=r"criterion="):
         combred.ignition_delay(solver_of(h2o2), *mixtures, criterion)
+
+
+def test_half_the_rise_needs_an_equilibrium(h2o2, mixtures):
+    kept = combred.solver("h2o2.yaml", volume=True, enthalpy=True)
+    with pytest.raises(ValueError, match="no equilibrium at constant density and enthalpy"):
+        combred.ignition_delay(kept, *mixtures, "half rise")
 
 
 @pytest.mark.parametrize(

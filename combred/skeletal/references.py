@@ -98,7 +98,8 @@ def judges_of(
     given = mechanism, chemistry
     judges: list[Judge] = [Delays(*given, todo.ignitions, asked.ranges, delays)]
     require(
-        bool(judges[0].cases), f"nothing ignites at {asked.ranges.T0} K: ask for hotter gas (T0)"
+        bool(judges[0].cases),
+        f"nothing ignites at {asked.ranges.T0} K: ask for other temperatures (T0)",
     )
     extinctions = Extinctions(*given, todo.reactors, asked.ranges, ends)
     judges += [extinctions] if extinctions.cases else []

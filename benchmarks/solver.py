@@ -128,7 +128,7 @@ class Preconditioned:
 
 # Each with its tolerances.
 COMPETITORS: dict[str, tuple[Callable[[Mechanism, float], Advance], tuple[float, ...]]] = {
-    "CVODE": (lambda m, rtol: CVODE(m, rtol, 1e-8 * rtol), (1e-4, 1e-6, 1e-8)),
+    "CVODE": (lambda m, rtol: CVODE(m, rtol, ATOL["CVODE"] * rtol), (1e-4, 1e-6)),
     "CVODE, AdaptivePreconditioner": (Preconditioned, (1e-6,)),
     "CVODE, exact Jacobian": (
         lambda m, rtol: GeneratedCVODE(m, rtol, ATOL["CVODE, exact Jacobian"] * rtol, tuned=True),

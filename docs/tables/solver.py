@@ -2,7 +2,7 @@
 
 from combred.native.solver.generator import TOLERANCE
 
-from .markdown import digits, percent, seconds, short, table
+from .markdown import digits, percent, seconds, short, table, us
 from .results import mechanisms, read, source
 
 SOURCE = "solver.json", "solver"
@@ -42,6 +42,20 @@ def large_text() -> str:
     )
 
 
+def batches_text() -> str:
+    """Times of a state in batches, and by the code of each level, of solver.json."""
+    found = read("solver.json")
+    alone, few, many = (us(found["batch"][n]) for n in ("1", "16", "4096"))
+    levels = ", ".join(f"{LEVELS[one]} {us(time)}" for one, time in found["level"].items()
+                       if one in LEVELS)  # fmt: skip
+    return (
+        f"A state of a flow takes {many} among 4096 in one call, {few} among 16 and {alone} alone "
+        f"(DRM19, 1e-6 s, tolerance 0.001). By instruction set it takes: {levels}.\n\n"
+        f"{source(*SOURCE)}"
+    )
+
+
+LEVELS = {"v2": "SSE", "v3": "AVX2", "v4": "AVX-512"}
 # The columns, each with its solver, tolerance and time step.
 SHOWN = {
     "combred, 1e-6 s": ("combred.solver", 1e-3, 1e-6),
@@ -68,5 +82,6 @@ def solver_precision_table() -> str:
 TABLES = {
     "mechanisms": mechanisms_table,
     "large": large_text,
+    "batches": batches_text,
     "solver-precision": solver_precision_table,
 }

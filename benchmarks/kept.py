@@ -10,6 +10,8 @@ name:
     "drm19-38k"                  a shipped network: its file, and both of the above
     "libsolver.so"               a library that was compiled before: its bytes
     COUPLING                     the chemistry solver of OpenFOAM
+    DISPATCH                     the choice between the levels of a library for all CPUs: their code
+                                 is that of the solver, and its name tells which one was measured
 
 The digest is not that of the generated text, whose numbers differ in their last digits from one
 processor to another. Comments and blanks do not count (see also `benchmarks.reached`). Cantera
@@ -33,7 +35,7 @@ from combred.processes.machine import machine
 
 CACHE = Path(__file__).parent / "cache"  # of what CVODE computed
 SOURCE = ROOT / "combred/native/source"
-COUPLING, NETWORKS = "coupling", "networks"
+COUPLING, NETWORKS, DISPATCH = "coupling", "networks", "dispatch.hpp"
 KEY = "code"  # of a stamp in its part
 CHEMISTRY = "combred.chemistry"
 MEASURING = (
@@ -63,7 +65,7 @@ def _sources(*folders: Path) -> list[str]:
         f"{path.name} {essence(path)}"
         for folder in folders
         for path in sorted(folder.iterdir())
-        if path.is_file()
+        if path.is_file() and path.name != DISPATCH
     ]
 
 
@@ -104,11 +106,13 @@ def _network(name: str) -> list[str]:
 
 def is_network(name: str) -> bool:
     """Whether a name of what is measured is that of a shipped network."""
-    return name not in (COUPLING, NETWORKS) and not Path(name.split(":")[0]).suffix
+    return name not in (COUPLING, NETWORKS, DISPATCH) and not Path(name.split(":")[0]).suffix
 
 
 def parts_of(name: str) -> list[str]:
     """The texts on which the numbers of a solver, a network or the coupling depend."""
+    if name == DISPATCH:
+        return [essence(SOURCE / DISPATCH)]
     if name in (COUPLING, NETWORKS):
         return _coupling() if name == COUPLING else _networks()
     if name.endswith(".so"):

@@ -38,7 +38,7 @@ import cantera as ct
 import numpy as np
 
 from benchmarks.command_line import MECHANISM
-from benchmarks.kept import CACHE, kept, stamp
+from benchmarks.kept import CACHE, DISPATCH, kept, stamp
 from benchmarks.solvers.build import MissingError
 from benchmarks.solvers.library import CVODE as GeneratedCVODE
 from benchmarks.solvers.library import Implicit
@@ -52,7 +52,7 @@ from combred.chemistry.reactor import CVODE
 from combred.chemistry.stepper import Advance, advance_each
 from combred.files.records import write_json
 from combred.native.builder import build
-from combred.native.interface import Options, Report
+from combred.native.interface import Options, Report, of_level
 from combred.native.library import Library
 from combred.native.solver import Solver, generate
 from combred.native.solver.generator import TOLERANCE
@@ -84,14 +84,18 @@ def shortest(call: Callable[[], object]) -> float:
     return min(times)
 
 
-def of_c(library: Library, rows: np.ndarray, dt: float, tolerance: float) -> float:
-    """The shortest processor time [s] of one call of the C interface, without Python's checks."""
+def of_c(
+    library: Library, rows: np.ndarray, dt: float, tolerance: float, chooses: bool = False
+) -> float:
+    """The shortest processor time [s] of one call of the C interface, without Python's checks.
+    chooses: the library for all CPUs chooses its code by the number of states."""
+    advance = of_level(library.calls, library.path, "")[0] if chooses else library._advance
     n, step, options = len(rows), np.array([dt]), Options(tolerance, 0, 0)
     error, tried = np.empty(n), np.empty(n, dtype=np.int64)
     report = Report(error.ctypes.data, tried.ctypes.data, 0)
     copies = iter([rows.copy() for _ in range(REPEATS)])
     return shortest(
-        lambda: library._advance(
+        lambda: advance(
             n,
             next(copies).ctypes.data,
             step.ctypes.data,
@@ -254,17 +258,18 @@ def of_mechanism(text: str, count: int) -> dict:
 
 
 def batches_and_levels() -> dict:
-    """Times [us] a state of DRM19 in batches of other sizes, and by the code of each level."""
-    mechanism, made = load_mechanism(MECHANISM), stamp(__file__, MECHANISM)
+    """Times [us] a state of DRM19, by the library for all CPUs, in batches of other sizes and by
+    the code of each level."""
+    mechanism, made = load_mechanism(MECHANISM), stamp(__file__, MECHANISM, DISPATCH)
     solver = Solver(mechanism)
     block = states.draw(mechanism, solver, find_conditions(mechanism, solver), 4096)
     rows = np.column_stack([block.T, block.p, block.Y])
     found: dict = {"batch": {**made}, "level": {**made}}
-    for size in (1, 16, 4096):
-        parts = [rows[i : i + size] for i in range(0, 4096, size)][:256]
-        seconds = sum(of_c(solver.library, part, 1e-6, TOLERANCE) for part in parts)
-        found["batch"][size] = 1e6 * seconds / sum(map(len, parts))
     portable = native.build_portable(generate(mechanism))
+    for size in (1, 16, 256, 4096):
+        parts = [rows[i : i + size] for i in range(0, 4096, size)][:256]
+        seconds = sum(of_c(Library(portable), part, 1e-6, TOLERANCE, True) for part in parts)
+        found["batch"][size] = 1e6 * seconds / sum(map(len, parts))
     best = Library(portable).level.removeprefix("x86-64-")  # of this processor
     for level in filter(best.__ge__, ("v2", "v3", "v4")):
         found["level"][level] = 1e6 * of_c(Library(portable, level), rows, 1e-6, TOLERANCE) / 4096

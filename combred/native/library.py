@@ -76,6 +76,8 @@ class Library:
         self.path = Path(path)
         self._own = threading.local()
         self.calls = calls = open_library(self.path)
+        # In one level, however a call is cut into blocks and threads: the same bits.
+        level = level or calls.combred_level().decode().removeprefix("x86-64-")
         (
             self._advance, self._advance_with, self._time_to, self._rates, self._jacobian,
             self._time_scale, self._workspace_size,
@@ -86,7 +88,7 @@ class Library:
         self.mechanism_sha256: str = calls.combred_mechanism_sha256().decode()
         self.digest: str = calls.combred_digest().decode()
         self.card: dict = json.loads(calls.combred_card() or b"{}")
-        self.level = f"x86-64-{level}" if level else calls.combred_level().decode()
+        self.level = f"x86-64-{level}" if level else ""
 
     def range_of(self, function: str, *column: int) -> tuple[float, float]:
         """What one of combred_dt_range, _range (of a column) and _phi_range tells."""

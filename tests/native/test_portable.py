@@ -1,6 +1,7 @@
 """The library for every CPU: each level of x86-64 that this machine runs against torch and against
 the library of this CPU."""
 
+import ctypes
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,9 @@ import pytest
 from combred.native import NativeSurrogate, builder, generate
 from combred.native.builder import build_portable
 from combred.native.compilers import FLAGS, LEVELS, compile_command
+from combred.native.interface import Options, of_level
+from combred.native.library import Library
+from combred.native.solver import generate as generate_solver
 
 pytestmark = [
     pytest.mark.slow,
@@ -18,17 +22,22 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="session")
-def portable(correcting, made_once):
-    """The library for every CPU: the code of a level in one piece, not optimised."""
+def built_quickly(files, folder):
+    """A library for every CPU: the code of a level in one piece, not optimised."""
 
     def quick(compiler: list[str]) -> list[str]:
         return [word.replace("-O3", "-O0") for word in compile_command(compiler)]
 
-    with made_once("portable") as folder, pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(builder, "PIECES", {"all": 15})
         patch.setattr(builder, "compile_command", quick)
-        return build_portable(generate(correcting), folder)
+        return build_portable(files, folder)
+
+
+@pytest.fixture(scope="session")
+def portable(correcting, made_once):
+    with made_once("portable") as folder:
+        return built_quickly(generate(correcting), folder)
 
 
 @pytest.mark.parametrize("level", ["", *LEVELS])
@@ -93,3 +102,22 @@ def test_a_level_that_is_not_there_is_refused(compiled, portable):
     for library, level in ((compiled.library.path, "v3"), (portable, "v9")):
         with pytest.raises(ValueError, match=f"no code of the level '{level}'"):
             NativeSurrogate(library, level=level)
+
+
+def test_few_states_have_the_lanes_of_avx2(mechanism, tmp_path):
+    """Up to 32 where the CPU has AVX-512, bit for bit; of a solver without a network."""
+    path = built_quickly(generate_solver(mechanism), tmp_path)
+    if Library(path).level != "x86-64-v4":
+        pytest.skip("needs AVX-512")
+    rows = np.column_stack([
+        np.linspace(900.0, 2000.0, 33), np.full(33, 1e5),
+        mechanism.mixture("H2:1", "O2:1, N2:3.76", np.ones(33)),
+    ])  # fmt: skip
+    for n, level in ((32, "v3"), (33, "v4")):
+        library, options, dt = Library(path, level), Options(1e-3, 0, 0), np.array([1e-6])
+        found = []
+        for advance in (of_level(library.calls, path, "")[0], library._advance):
+            found.append(rows[:n].copy())
+            where = found[-1].ctypes.data, dt.ctypes.data, 0, ctypes.byref(options), None
+            assert advance(n, *where, *library._workspace()) == 0
+        assert np.array_equal(*found) and not np.array_equal(found[0], rows[:n])

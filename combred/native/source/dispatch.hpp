@@ -59,6 +59,16 @@ int highest_level() {
 
 const Level &chosen = LEVELS[highest_level()];
 
+// For so few states AVX2 has lanes enough: a call lasts as long as its slowest state, and CPUs that compute the
+// vectors of AVX-512 in halves take 1.4 times as long with them. A network has other code for AVX-512.
+const Level &level_for(size_t n) {
+#ifndef COMBRED_NETWORK
+  constexpr size_t FEW = 32;
+  if (n <= FEW && &chosen == LEVELS + 2) return LEVELS[1];
+#endif
+  return chosen;
+}
+
 }  // namespace
 
 extern "C" {
@@ -66,17 +76,18 @@ extern "C" {
 int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
                     const combred_options *options, combred_report *report, void *workspace,
                     size_t workspace_size) {
-  return chosen.advance(n, states, dt, dt_stride, options, report, workspace, workspace_size);
+  return level_for(n).advance(n, states, dt, dt_stride, options, report, workspace, workspace_size);
 }
 int combred_advance_with_sources(size_t n, double *states, const double *dt, size_t dt_stride, const double *sources,
                                  const combred_options *options, combred_report *report, void *workspace,
                                  size_t workspace_size) {
-  return chosen.advance_with_sources(n, states, dt, dt_stride, sources, options, report, workspace, workspace_size);
+  return level_for(n).advance_with_sources(n, states, dt, dt_stride, sources, options, report, workspace,
+                                           workspace_size);
 }
 int combred_time_to(size_t n, double *states, const double *dt, size_t dt_stride, const double *T, double *seconds,
                     const combred_options *options, combred_report *report, void *workspace,
                     size_t workspace_size) {
-  return chosen.time_to(n, states, dt, dt_stride, T, seconds, options, report, workspace, workspace_size);
+  return level_for(n).time_to(n, states, dt, dt_stride, T, seconds, options, report, workspace, workspace_size);
 }
 int combred_rates(size_t n, const double *states, double *net, double *destruction, void *workspace,
                   size_t workspace_size) {

@@ -120,7 +120,7 @@ class Preconditioned:
             self.gas.TPY = T[i], p[i], Y[i]
             reactor = ct.IdealGasConstPressureMoleReactor(self.gas, clone=False)
             net = ct.ReactorNet([reactor])
-            net.rtol, net.atol = self.rtol, ATOL["CVODE"] * self.rtol
+            net.rtol, net.atol = self.rtol, 1e-8 * self.rtol
             net.preconditioner = ct.AdaptivePreconditioner()
             try:
                 net.advance(dt)
@@ -132,7 +132,8 @@ class Preconditioned:
 
 # Each with its tolerances.
 COMPETITORS: dict[str, tuple[Callable[[Mechanism, float], Advance], tuple[float, ...]]] = {
-    "CVODE": (lambda m, rtol: CVODE(m, rtol, ATOL["CVODE"] * rtol), (1e-4, 1e-6)),
+    # At an absolute tolerance of 1e-10 n-dodecane's states are wrong, after 20 times the time.
+    "CVODE": (lambda m, rtol: CVODE(m, rtol, 1e-8 * rtol), (1e-4, 1e-6)),
     "CVODE, AdaptivePreconditioner": (Preconditioned, (1e-6,)),
     "CVODE, exact Jacobian": (
         lambda m, rtol: GeneratedCVODE(m, rtol, ATOL["CVODE, exact Jacobian"] * rtol, tuned=True),

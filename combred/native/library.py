@@ -62,14 +62,12 @@ class Library:
     """The functions of one library; threads may share it.
 
     path: its file; species (n_species): their names; n: 2 + n_species; level: the level of x86-64
-    whose code runs, empty where the library was compiled for one CPU; digest
-    (of a network), card and mechanism_sha256: empty where the library was made without them.
+    whose code runs, empty where the library was compiled for one CPU; digest (of a network), card
+    and mechanism_sha256: empty where the library was made without them.
 
     `level` = "v2", "v3" or "v4": the code of this level, of a library of `build_portable`, in place
-    of the highest that this CPU runs; for comparisons.
-
-    Raises as `combred.native.interface.open_library`, and ValueError where it has no code of this
-    level.
+    of the highest that this CPU runs; for comparisons. Raises as
+    `combred.native.interface.open_library`, and ValueError where it has no code of this level.
     """
 
     def __init__(self, path: Path, level: str = ""):

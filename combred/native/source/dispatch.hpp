@@ -61,7 +61,7 @@ const Level &chosen = LEVELS[highest_level()];
 
 // For so few states AVX2 has lanes enough: a call lasts as long as its slowest state, and CPUs that compute the
 // vectors of AVX-512 in halves take 1.4 times as long with them. A network has other code for AVX-512.
-const Level &level_for(size_t n) {
+const Level &level_for([[maybe_unused]] size_t n) {
 #ifndef COMBRED_NETWORK
   constexpr size_t FEW = 32;
   if (n <= FEW && &chosen == LEVELS + 2) return LEVELS[1];

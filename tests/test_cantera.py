@@ -95,6 +95,15 @@ def test_a_solution_array_of_any_shape(solver, shape):
     assert np.array_equal(combred.cantera.advance(solver, states, each).T, later.T)
 
 
+def test_one_state_keeps_the_basis_of_its_phase(solver):
+    gas = start()
+    gas.basis = "molar"
+    states = ct.SolutionArray(gas, 1)
+    later = combred.cantera.advance(solver, states, 1e-9)
+    assert later._phase.name == gas.name and later.density == pytest.approx(states.density, 1e-3)
+    assert later.P == pytest.approx(states.P, rel=1e-3)
+
+
 def test_time_steps_of_another_shape_and_times_without_end_are_refused():
     """(3, 2) has as many values as (2, 3), in another order."""
     solver, states = combred.solver("h2o2.yaml"), ct.SolutionArray(start(), (2, 3))

@@ -74,7 +74,7 @@ class Library:
         self.path = Path(path)
         self._own = threading.local()
         self.calls = calls = open_library(self.path)
-        # In one level, however a call is cut into blocks and threads: the same bits.
+        # One level, however a call is cut into blocks and threads: the same bits (not by LibTorch).
         level = level or calls.combred_level().decode().removeprefix("x86-64-")
         (
             self._advance, self._advance_with, self._time_to, self._rates, self._jacobian,

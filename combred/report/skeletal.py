@@ -28,9 +28,10 @@ def write_reduction(folder: Path) -> Path:
     record = read_finished(folder / RECORD, "file", "reduction")
     inputs = record["inputs"]
     of_ignitions, of_flames = ranges(inputs["ranges"])
-    others = "flames and reactors" if "flame" in record["judged"] else "reactors"
-    where = f"Ignitions are judged at {of_ignitions}; {others} at {of_flames}."
-    if others == "reactors":
+    judges = {"flame": "flames", "extinction": "reactors"}
+    others = " and ".join(name for judge, name in judges.items() if judge in record["judged"])
+    where = f"Ignitions are judged at {of_ignitions}{f'; {others} at {of_flames}' * bool(others)}."
+    if "flame" not in record["judged"]:
         where += (
             " No flame was judged: the mechanism has no transport data, or Cantera finds no flame."
         )

@@ -113,11 +113,16 @@ def test_few_states_have_the_lanes_of_avx2(mechanism, tmp_path):
         np.linspace(900.0, 2000.0, 33), np.full(33, 1e5),
         mechanism.mixture("H2:1", "O2:1, N2:3.76", np.ones(33)),
     ])  # fmt: skip
+    T, seconds, none = rows[:, 0] + 5.0, np.empty(33), np.zeros((33, 2 + mechanism.n_species))
+    more = (), (none.ctypes.data,), (T.ctypes.data, seconds.ctypes.data)
+    options, dt = Options(1e-3, 0, 0), np.array([1e-6])
     for n, level in ((32, "v3"), (33, "v4")):
-        library, options, dt = Library(path, level), Options(1e-3, 0, 0), np.array([1e-6])
-        found = []
-        for advance in (of_level(library.calls, path, "")[0], library._advance):
-            found.append(rows[:n].copy())
-            where = found[-1].ctypes.data, dt.ctypes.data, 0, ctypes.byref(options), None
-            assert advance(n, *where, *library._workspace()) == 0
-        assert np.array_equal(*found) and not np.array_equal(found[0], rows[:n])
+        library, found = Library(path), []  # whose workspace serves each level
+        for calls in (of_level(library.calls, path, ""), of_level(library.calls, path, level)):
+            for call, given in zip(calls, more, strict=False):
+                found.append(rows[:n].copy())
+                where = found[-1].ctypes.data, dt.ctypes.data, 0, *given
+                how = ctypes.byref(options), None, *library._workspace()
+                assert call(n, *where, *how) == 0
+        for chosen, own in zip(found[:3], found[3:], strict=True):
+            assert np.array_equal(chosen, own) and not np.array_equal(chosen, rows[:n])

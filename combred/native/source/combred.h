@@ -153,7 +153,7 @@ COMBRED_PUBLIC const char *combred_status_text(int status);
 
 COMBRED_PUBLIC int combred_interface(void);         /* COMBRED_INTERFACE of the library */
 COMBRED_PUBLIC size_t combred_workspace_size(void); /* bytes */
-COMBRED_PUBLIC const char *combred_level(void);     /* "x86-64-v3", or "" if compiled for one CPU */
+COMBRED_PUBLIC const char *combred_level(void);     /* "x86-64-v3", "" if compiled for one CPU */
 
 /* What the library holds. Text is UTF-8, and "" where it was exported without it. */
 COMBRED_PUBLIC size_t combred_n_species(void);

@@ -1,5 +1,5 @@
 // The library for every x86-64 CPU: it chooses the code for the highest level that the CPU and the
-// operating system run, when it is loaded. The levels are those of the x86-64 psABI.
+// operating system run, when it is loaded, and for few states another one. The levels are those of the x86-64 psABI.
 #pragma once
 #include <cpuid.h>
 
@@ -68,6 +68,10 @@ const Level &level_for([[maybe_unused]] size_t n) {
 #endif
   return chosen;
 }
+// Its workspaces, as many as the caller has of the largest.
+size_t room_for(const Level &level, size_t workspace_size) {
+  return workspace_size / chosen.workspace_size() * level.workspace_size();
+}
 
 }  // namespace
 
@@ -76,18 +80,22 @@ extern "C" {
 int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
                     const combred_options *options, combred_report *report, void *workspace,
                     size_t workspace_size) {
-  return level_for(n).advance(n, states, dt, dt_stride, options, report, workspace, workspace_size);
+  const Level &level = level_for(n);
+  return level.advance(n, states, dt, dt_stride, options, report, workspace, room_for(level, workspace_size));
 }
 int combred_advance_with_sources(size_t n, double *states, const double *dt, size_t dt_stride, const double *sources,
                                  const combred_options *options, combred_report *report, void *workspace,
                                  size_t workspace_size) {
-  return level_for(n).advance_with_sources(n, states, dt, dt_stride, sources, options, report, workspace,
-                                           workspace_size);
+  const Level &level = level_for(n);
+  return level.advance_with_sources(n, states, dt, dt_stride, sources, options, report, workspace,
+                                    room_for(level, workspace_size));
 }
 int combred_time_to(size_t n, double *states, const double *dt, size_t dt_stride, const double *T, double *seconds,
                     const combred_options *options, combred_report *report, void *workspace,
                     size_t workspace_size) {
-  return level_for(n).time_to(n, states, dt, dt_stride, T, seconds, options, report, workspace, workspace_size);
+  const Level &level = level_for(n);
+  return level.time_to(n, states, dt, dt_stride, T, seconds, options, report, workspace,
+                       room_for(level, workspace_size));
 }
 int combred_rates(size_t n, const double *states, double *net, double *destruction, void *workspace,
                   size_t workspace_size) {

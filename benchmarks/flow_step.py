@@ -163,7 +163,8 @@ def seconds_of(of: Chemistry, states: np.ndarray) -> float:
 
 # -- the figure ------------------------------------------------------------------------------------
 
-BELOW = "GRI-3.0, reduced: 1 %", "CVODE, exact Jacobian, 0.0001"  # points whose name stands below
+# Points whose name stands below.
+BELOW = "GRI-3.0, reduced: 1 %", "CVODE, exact Jacobian, 0.0001", "CVODE, 1e-06"
 STYLES = {"mechanism": ("o", "tab:red"), "network": ("s", "tab:blue"), "peer": ("^", "black")}
 TITLES = {
     "mechanism": "mechanism, by combred's solver",
@@ -190,7 +191,7 @@ def draw_figure(rows: dict[str, dict], path: Path) -> None:
     axis.set_ylabel("largest error of the ignition delay [%]")
     axis.margins(x=0.12, y=0.08)
     axis.grid(alpha=0.3)
-    axis.legend(fontsize=8, loc="lower right")
+    axis.legend(fontsize=8, loc="upper right")
     figure.savefig(path, dpi=130)
 
 

@@ -55,8 +55,8 @@ public:
     // Number of columns of a state: T [K], p [Pa] and the mass fractions.
     std::size_t columns() const { return 2 + loaded_->species.size(); }
 
-    // What a surrogate is, as JSON, and the digest of its network; else empty. `level`: the code
-    // that runs on this CPU, as "x86-64-v3"; empty if there is only one.
+    // What a surrogate is, as JSON, and the digest of its network; else empty. `level`: the highest
+    // code that runs on this CPU, as "x86-64-v3"; empty if there is only one.
     std::string card() const { return loaded_->card; }
     std::string digest() const { return loaded_->digest; }
     std::string level() const { return loaded_->level; }

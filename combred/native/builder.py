@@ -56,8 +56,8 @@ def build_portable(files: dict[str, str], folder: Path | None = None) -> Path:
     """The library of generated files, compiled for every CPU of this machine's kind, as a path;
     arguments and errors as those of `build`.
 
-    On x86-64 it holds code for the levels v2 (SSE4.2), v3 (AVX2) and v4 (AVX-512), and chooses when
-    it is loaded; elsewhere one code, for the oldest CPU.
+    On x86-64 it holds code for the levels v2 (SSE4.2), v3 (AVX2) and v4 (AVX-512), and takes the
+    highest that the CPU runs, for few states v3 at most; elsewhere one code, for the oldest CPU.
     """
     return _library(files, folder, find_compiler(), _portable_objects(files))
 

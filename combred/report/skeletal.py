@@ -204,11 +204,12 @@ def refit_section(record: dict) -> list[Section]:
 
 def ranges(of: dict) -> tuple[str, str]:
     """The judged ignitions, and the judged flames and reactors, in words."""
-    p, flame_p = (list(map(atmospheres, of[key])) for key in ("p", "flame_p"))
+    p, flame_p = (list(dict.fromkeys(map(atmospheres, of[key]))) for key in ("p", "flame_p"))
     T0 = span([round(T) for T in of["T0"]])
+    warmer = ", and at 350 K where they are held out" * (of["flame_p"][0] == of["flame_p"][1])
     return (
         f"{T0} K, {' to '.join(p)} atm, phi {span(of['phi'])}",
-        f"300 K, {' and '.join(flame_p)} atm, phi {span(of['flame_phi'])}",
+        f"300 K, {' and '.join(flame_p)} atm, phi {span(of['flame_phi'])}{warmer}",
     )
 
 

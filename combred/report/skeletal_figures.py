@@ -80,8 +80,9 @@ def draw_by_pressure(axes: Axes, points: list[tuple[float, float, float, float]]
 def cases_of(record: dict, judge: str, groups: Iterable[str] = GROUPS) -> list:
     """The cases of a judge: T [K], p [atm], phi, the quantity, or "" for a delay, the value of the
     detailed and of the reduced mechanism, NaN where it failed."""
-    found, values = [], record["values"].get(judge, {})
+    found = []
     for group in groups:
+        values = record["values"][group].get(judge, {})
         for name, error in record[group].get(judge, {}).items():
             place, value = CASE.fullmatch(name), values.get(name)
             if place is None or value is None:

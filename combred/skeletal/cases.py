@@ -6,6 +6,7 @@ ranges, and no search sees them.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import cantera as ct
@@ -106,3 +107,11 @@ def named(gas: Gas) -> str:
     """A case in words."""
     T, p, phi = gas
     return f"{T:.0f} K, {p / ATM:.3g} atm, phi {phi:.3g}"
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Names of cases, of which each that stood before gets its number."""
+    found: dict[str, None] = {}
+    for name in names:
+        found[name if name not in found else f"{name}, case {len(found) + 1}"] = None
+    return list(found)

@@ -5,7 +5,7 @@ residence time at extinction and of the temperature there, of adiabatic reactors
 tau(T), `combred.reactors.branch`; and the curves above it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.thermo import Thermo
 from combred.reactors.branch import COLDEST, STEP, Branch, Inflow, Point
-from combred.skeletal.cases import Gas, Ranges, named, states
+from combred.skeletal.cases import Gas, Ranges, distinct, named, states
 from combred.skeletal.compiled import Chemistry
 from combred.skeletal.large import Solver
 from combred.skeletal.skeleton import Skeleton
@@ -78,7 +78,7 @@ class Extinctions:
             end = Point(float(hot), float(tau), known[1][i, left])
             self.reactors.append(Reactor(inflow, end, float(curvature), known[2][i]))
         self.values = known[0][rows, 1::-1].T.ravel()  # tau [s], then T [K]
-        self.gases = words = [named(gases[i]) for i in rows]
+        self.gases = words = distinct(named(gases[i]) for i in rows)
         self.cases = [f"{word}, {what}" for what in ("residence time", "T") for word in words]
 
     def errors(self, skeleton: Skeleton) -> np.ndarray:
@@ -110,12 +110,6 @@ class Extinctions:
             start = branch.solve(Point(end.T, end.tau, Y / Y.sum()))
             found = start and branch.turn(start, reactor.curvature)
             yield branch, found[0] if found else None
-
-
-def curves_by(judges: Iterable[object], skeleton: Skeleton) -> dict[str, list]:
-    """The `curves` of those judges that are of extinction."""
-    found = (judge.curves(skeleton) for judge in judges if isinstance(judge, Extinctions))
-    return {case: both for curves in found for case, both in curves.items()}
 
 
 def curve_of(branch: Branch, end: Point, hottest: float) -> np.ndarray:

@@ -3,6 +3,7 @@
 Takes judges; gives a `Panel`, which the search asks for the errors of many skeletons at once.
 """
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from combred.processes.workers import Ask, Processes
-from combred.skeletal.extinction import curves_by
+from combred.skeletal.cases import distinct
+from combred.skeletal.extinction import Extinctions
 from combred.skeletal.flames import Flame
 from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 
@@ -31,11 +33,10 @@ class Judge(Protocol):
 @dataclass(frozen=True)
 class Told:
     """Of each case of each kind of judges, the error of a skeleton and the value of the detailed
-    mechanism; and the extinction `curves` of both."""
+    mechanism."""
 
     errors: dict[str, dict[str, float]]
     values: dict[str, dict[str, float]]
-    curves: dict[str, list]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +83,22 @@ class Panel:
     def told(self, skeleton: Skeleton) -> Told:
         """What reduce.json tells of a skeleton."""
         values = self._named([judge.values for judge in self.judges])
-        return Told(self.by_case(skeleton), values, curves_by(self.judges, skeleton))
+        return Told(self.by_case(skeleton), values)
+
+    def curves(self, skeleton: Skeleton) -> dict[str, list]:
+        """The `Extinctions.curves` of a skeleton."""
+        extinctions = (judge for judge in self.judges if isinstance(judge, Extinctions))
+        found = (judge.curves(skeleton).items() for judge in extinctions)
+        return dict(itertools.chain.from_iterable(found))
 
     def _named(self, found: list[np.ndarray]) -> dict[str, dict[str, float]]:
-        named: dict[str, dict[str, float]] = {judge.name: {} for judge in self.judges}
+        pairs: dict[str, list] = {judge.name: [] for judge in self.judges}
         for judge, one in zip(self.judges, found, strict=True):
-            of = named[judge.name]
-            for case, value in zip(judge.cases, one.tolist(), strict=True):
-                of[case if case not in of else f"{case}, case {len(of) + 1}"] = value
+            pairs[judge.name] += zip(judge.cases, one.tolist(), strict=True)
+        named = {}
+        for name, of in pairs.items():
+            cases = distinct(case for case, _ in of)
+            named[name] = dict(zip(cases, (value for _, value in of), strict=True))
         return named
 
 

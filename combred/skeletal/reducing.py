@@ -39,7 +39,8 @@ from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 
 REFITTED = 12.0  # limits: skeletons with larger errors are not refitted
 END = 10.0  # the path ends where an error is this multiple of the limit
-HOTTEST, LOWEST_P = 2000.0, 100.0  # K; Pa: of ignitions, where a lower p was meant in atm
+HOTTEST = 2000.0  # K, of ignitions
+LOWEST_P, HIGHEST_P = 100.0, 1e8  # Pa: a p outside was meant in another unit
 
 
 def reduce_mechanism(
@@ -72,7 +73,11 @@ def reduce_mechanism(
     ignite or burn; RuntimeError without a C++ compiler.
     """
     _require_valid(workers, keep)
-    T0, p, phi = _pair("T0", T0, LOWEST_T, HIGHEST_T), _pair("p", p, LOWEST_P), _pair("phi", phi)
+    T0, p, phi = (
+        _pair("T0", T0, LOWEST_T, HIGHEST_T),
+        _pair("p", p, LOWEST_P, HIGHEST_P),
+        _pair("phi", phi),
+    )
     wanted = Wanted(error, species, tuple(keep), refit)
     mechanism, folder = load_mechanism(file, phase), Path(folder or default_folder(file, phase))
     gas = name_mixture(mechanism, fuel, oxidizer)
@@ -98,10 +103,11 @@ def reduce_mechanism(
             search = Search(panel, wanted.error, kept)
             steps = walk(search, base, record, folder / RECORD, wanted, on_progress)
             chosen = choose(search, steps, wanted, on_progress)
-            seen = panel.told(chosen.skeleton)
+            seen, curves = panel.told(chosen.skeleton), panel.curves(chosen.skeleton)
         on_progress(mechanism.n_species, mechanism.n_species, "held-out cases")
         with opened(processes, network, judges(held, known_held)) as panel:
-            write_result(folder / RECORD, record, chosen, (seen, panel.told(chosen.skeleton)))
+            told = seen, panel.told(chosen.skeleton)
+            write_result(folder / RECORD, record, chosen, told, curves)
         return record
 
 
@@ -130,10 +136,12 @@ def _pair(name: str, pair: Pair | None, least: float = 0.0, most: float = math.i
     """A range, as floats. Raises ValueError where it is none, or not from `least` to `most`."""
     if pair is None:
         return None
-    ends = tuple(map(float, pair)) if np.ndim(pair) == 1 else ()
-    fits = len(ends) == 2 and 0.0 < ends[0] <= ends[1] < math.inf
+    try:
+        low, high = np.atleast_1d(np.asarray(pair, dtype=float)).tolist()
+    except (TypeError, ValueError):  # no numbers, or not two
+        low = high = math.nan
+    fits = 0.0 < low <= high < math.inf
     require(fits, f"{name}={pair} is no range: give its lower and its upper end")
-    low, high = ends
     unit = {"T0": "K", "p": "Pa"}.get(name, "1")
     require(
         least <= low and high <= most, f"{name}={pair} is not from {least:g} to {most:g} {unit}"

@@ -23,9 +23,11 @@ TIMED, TRIES, TIMED_DT = 2048, 3, 1e-6  # states, and how often they are advance
 TIMED_T, TIMED_AFTER = 1600.0, (1e-7, 1e-1)  # K, of the ignition; s, its first and last state
 
 
-def write_result(file: Path, record: dict, chosen: Step, told: tuple[Told, Told]) -> None:
-    """Write the reduced mechanism beside the file of the record, and complete the record with it
-    and what is told of its judged and of its held-out cases."""
+def write_result(
+    file: Path, record: dict, chosen: Step, told: tuple[Told, Told], curves: dict[str, list]
+) -> None:
+    """Write the reduced mechanism beside the file of the record, and complete the record with it,
+    what is told of its judged and of its held-out cases, and the curves of judged reactors."""
     judged, held_out = told
     skeleton, detailed = chosen.skeleton, chosen.skeleton.network.mechanism
     n, inputs, factors = skeleton.n_species, record["inputs"], factors_of(skeleton)
@@ -46,8 +48,8 @@ def write_result(file: Path, record: dict, chosen: Step, told: tuple[Told, Told]
         "judged": chosen.errors,
         "judged_cases": judged.errors,
         "held_out": held_out.errors,
-        "values": {key: of | held_out.values.get(key, {}) for key, of in judged.values.items()},
-        "curves": judged.curves,
+        "values": {"judged_cases": judged.values, "held_out": held_out.values},
+        "curves": curves,
         "species": skeleton.names(),
         "reactions": int(skeleton.reactions.sum()),
         "factors": factors,

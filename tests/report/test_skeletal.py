@@ -39,15 +39,14 @@ def record():
             },
             "flame": {"300 K, 1 atm, phi 1, speed": 0.5, "300 K, 1 atm, phi 1, largest T": 1e-3},
         },
-        "values": {
+        "values": {"held_out": {"flame": {"300 K, 1 atm, phi 0.8, speed": 1.5}}, "judged_cases": {
             "ignition delay": {
                 "1000 K, 1 atm, phi 1": 2e-4, "1250 K, 1 atm, phi 1": 1e-5,
                 "1000 K, 10 atm, phi 1": 1e-4, "1000 K, 1 atm, phi 2": 3e-4,
                 "1000 K, 1 atm, phi 1, first stage": 1e-5,
             },
-            "flame": {"300 K, 1 atm, phi 1, speed": 2.0, "300 K, 1 atm, phi 1, largest T": 2400.0,
-                      "300 K, 1 atm, phi 0.8, speed": 1.5},
-        },
+            "flame": {"300 K, 1 atm, phi 1, speed": 2.0, "300 K, 1 atm, phi 1, largest T": 2400.0},
+        }},
         "curves": {"300 K, 1 atm, phi 1": [[[1400.0, 1e-5], [2000.0, 1e-3]], [[1414.0, 2e-5],
                    [None, None]]], "300 K, 1 atm, phi 2": [[[1500.0, 1e-5]], []]},
         "species": ["H2", "O2", "H", "O", "OH", "H2O"], "reactions": 14,
@@ -145,6 +144,6 @@ def test_no_text_of_the_numbers_becomes_part_of_the_page(tmp_path, record):
     record["path"][1]["removed"], record["machine"], record["file"] = [HOSTILE], HOSTILE, HOSTILE
     record["held_out"]["delay"] = {HOSTILE: 1e-3}
     record["judged_cases"]["ignition delay"] |= {HOSTILE: 1e-3}
-    record["values"]["ignition delay"] |= {HOSTILE: 1.0}
+    record["values"]["judged_cases"]["ignition delay"] |= {HOSTILE: 1.0}
     record["curves"][HOSTILE] = [[], []]
     require_harmless(page(tmp_path, record), 2)

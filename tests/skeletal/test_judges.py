@@ -95,6 +95,9 @@ def test_a_reactor_goes_out_below_its_residence_time_at_extinction(
         assert curve[0][1] == pytest.approx(tau, rel=1e-6)
         for T, along in curve[4:15:5]:  # Cantera's tolerance gives .01 K
             assert final_T(skeleton, reactor.of, along, *begin) == pytest.approx(T, abs=0.05)
+    known = [np.concatenate([of, of]) for of in known]
+    twice = Extinctions(h2o2, chemistry, 2 * gases, RANGES, known)
+    assert twice.curves(less).keys() == {"300 K, 1 atm, phi 1", "300 K, 1 atm, phi 1, case 2"}
 
 
 def test_a_phase_has_all_colliders_of_its_own(network, h2o2):

@@ -2,9 +2,9 @@
 
     python -m benchmarks.foam_tutorials LIBRARY FOLDER [NAME ...]
 
-LIBRARY: as for benchmarks.openfoam; FOLDER keeps the cases: what is finished is not done again. The
-tutorials are as OpenFOAM v1912 has them (FOAM_TUTORIALS, of its sources); only the chemistry and
-the format of the fields are exchanged, and runs end earlier (`TUTORIALS`):
+LIBRARY: libcombredChemistry.so, as in coupling/README.md; FOLDER keeps the cases: what is finished
+is not done again. The tutorials are as OpenFOAM v1912 has them (FOAM_TUTORIALS, of its sources);
+only the chemistry and the format of the fields are exchanged, and runs end earlier (`TUTORIALS`):
 
 - chemFoam h2 and gri, with their own mechanisms: the time at which T is halfway up.
 - flames of reactingFoam, with DRM19 or GRI-3.0: laminar ones, in time steps that grow from 1e-6 to

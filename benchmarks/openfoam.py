@@ -1,29 +1,17 @@
-"""How accurate and how fast is combred in OpenFOAM, compared with OpenFOAM's own chemistry?
+"""Cases of OpenFOAM for the benchmarks and tests, and what their runs tell.
 
-    python -m benchmarks.openfoam LIBRARY [WAY ...] [--dt S] [--cells N] [--steps N]
-
-LIBRARY: libcombredChemistry.so, built as in coupling/README.md. chemFoam and reactingFoam have to
-be on the path (tested with OpenFOAM v1912 of openfoam.com). Two cases, with OpenFOAM's seulex and
-with each WAY: "solver" or the name of a shipped model, or either with a tolerance, "solver 0.01"
-(without it, the solver and all models that correct QSS steps):
-
-- chemFoam, one cell at constant pressure, in steps of dt: the time at which methane/air reaches
-  2000 K, compared with CVODE in steps of the same dt.
-- reactingFoam, a laminar premixed flame on N cells, initially at rest, open on the burnt side: its
-  speed from the consumption of methane, and the time of the chemistry. One core.
-
-Flows, field by field: benchmarks/turbulent_ignition.py, foam_tutorials.py.
-
-Prints a table, then one JSON line.
+Takes libcombredChemistry.so, built as in coupling/README.md, and a way to advance the chemistry:
+"ode" (OpenFOAM's seulex), "solver" or the name of a shipped model, or one of the latter with a
+tolerance, "solver 0.01". Gives two cases of methane/air: chemFoam, one cell at constant pressure;
+and reactingFoam, a laminar premixed flame, initially at rest, open on the burnt side, whose speed
+follows from the consumption of methane. Both programs have to be on the path (OpenFOAM v1912 of
+openfoam.com).
 """
 
-import argparse
-import json
 import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,21 +19,18 @@ import cantera as ct
 import numpy as np
 
 import combred
-from benchmarks.command_line import MECHANISM, general_models
+from benchmarks.command_line import MECHANISM
 from combred import native
 from combred.experiments.ignition import rollout as ignition
 from combred.native.openfoam.case import write_mechanism
 from combred.native.openfoam.files import HEAD
 from combred.native.openfoam.versions import DEBIAN
 from combred.native.solver import generate as generate_solver
-from combred.processes.machine import machine
 from combred.surrogates.library.generator import is_compiled
 
 ODE = {"absTol": 1e-12, "relTol": 1e-4}  # seulex
-IGNITIONS = ((1500.0, 0.8), (1700.0, 1.0), (1700.0, 1.4))  # T0 [K], phi; 1 atm
 REACHED = 2000.0  # K
 LONGEST = 3e-3  # s, of an ignition
-RUNS = 3  # of a flame without seulex: the fastest counts
 PHI, T_UNBURNT, LENGTH = 1.0, 300.0, 0.01  # of the flame; K, m
 THERMOPHYSICAL = DEBIAN.needed("", "N2")["thermophysicalProperties"]
 SCHEMES = """
@@ -296,14 +281,6 @@ def internal(folder: Path, time: str, name: str, cells: int) -> np.ndarray:
     return np.array(found[1].split(), float)
 
 
-def burn(folder: Path, library: Path, way: str, profile: tuple, dt: float, steps: int) -> dict:
-    """A flame in steps of dt [s]: see `burnt`."""
-    control = f"endTime {steps * dt:.8g}; writeInterval {steps // 2};"
-    write_case(folder, library, way, dt, control)
-    write_flame(folder, *profile, combred.load_mechanism(MECHANISM).species_names)
-    return burnt(folder, profile, dt, steps)
-
-
 def burnt(folder: Path, profile: tuple, dt: float, steps: int) -> dict:
     """Run the case of a flame: its speed [m/s] over the second half of the steps of dt [s], highest
     T [K], time of the run [s], and what was `told`."""
@@ -327,70 +304,3 @@ def burnt(folder: Path, profile: tuple, dt: float, steps: int) -> dict:
         "seconds": float(re.findall(r"ExecutionTime = ([\d.]+) s", said)[-1]),
         "chemistry": told(said),
     }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.openfoam", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    parser.add_argument("library", type=Path, help="libcombredChemistry.so")
-    parser.add_argument("ways", nargs="*", help='"solver", "solver 0.01", names of shipped models')
-    parser.add_argument("--dt", type=float, default=1e-6, help="time step [s] of the flow")
-    parser.add_argument("--cells", type=int, default=400, help="cells of the flame")
-    parser.add_argument("--steps", type=int, default=1000, help="time steps of the flame")
-    asked = parser.parse_args()
-    library = ready(asked.library)
-    ways = ["ode", *(asked.ways or ["solver", *general_models()])]
-    result: dict = {"machine": machine(), "ode": {"solver": "seulex", **ODE}, "dt": asked.dt}
-    with tempfile.TemporaryDirectory() as scratch:
-        result["ignitions"] = ignitions(Path(scratch), library, ways, asked.dt)
-        profile = flame_profile(asked.cells)
-        result["flame"] = flames(Path(scratch), library, ways, profile, asked.dt, asked.steps)
-    print(json.dumps(result))
-
-
-def ignitions(scratch: Path, library: Path, ways: list[str], dt: float) -> dict:
-    """Times [s] of `reached` in each ignition; printed as relative differences from CVODE's."""
-    references, found = by_cvode(dt, IGNITIONS), {"cvode": []}
-    found["cvode"] = [time for _, time in references]
-    print("ignition (T0, phi): " + ", ".join(map(str, IGNITIONS)) + f"; time to {REACHED:g} K")
-    for way in ways:
-        found[way] = []
-        for i, (case, (steps, _)) in enumerate(zip(IGNITIONS, references, strict=True)):
-            folder = folder_of(scratch, "ignition", way, str(i))
-            control = f"endTime {steps * dt:.8g};"
-            found[way].append(reached(*ignite(folder, library, way, *case, dt, control)))
-        off = [a / b - 1.0 for a, b in zip(found[way], found["cvode"], strict=True)]
-        print(f"{way:24} " + "  ".join(f"{one:+8.3%}" for one in off), flush=True)
-    return {"cases": IGNITIONS, "seconds": found}
-
-
-def flames(
-    scratch: Path, library: Path, ways: list[str], profile: tuple, dt: float, steps: int
-) -> dict:
-    """The flame in every way; the time of the chemistry in us a cell and step is what `combred`
-    says; of seulex the time of the run, less that of a run without chemistry."""
-    cells, found = len(profile[0]), {}
-    print(f"flame, {cells} cells, {steps} steps: speed, highest T, chemistry a cell and step")
-    for way in ("off", *ways):
-        folder = folder_of(scratch, "flame", way)
-        one = burn(folder, library, way, profile, dt, steps)
-        for _ in range(RUNS - 1 if way != "ode" else 0):
-            again = burn(folder, library, way, profile, dt, steps)
-            one = min(one, again, key=lambda run: run["seconds"])
-        found[way] = one
-        spent = one["seconds"] - found["off"]["seconds"]
-        said = one["chemistry"]
-        one["chemistry_us"] = said["us"] if said else 1e6 * spent / (cells * steps)
-        share = f"{said['solver']:8.2%} by the solver, {said['steps']:.3g} steps" if said else ""
-        print(
-            f"{way:24} {one['speed']:8.4f} m/s {one['T_highest']:8.1f} K "
-            f"{one['chemistry_us']:8.2f} us {share}",
-            flush=True,
-        )
-    return {"cells": cells, "steps": steps, "phi": PHI, "T": T_UNBURNT, **found}
-
-
-if __name__ == "__main__":
-    main()

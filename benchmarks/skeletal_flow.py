@@ -8,8 +8,8 @@ are those of the whole run to 4 ms, with the start of the program: the best of s
 Both then run to 0.1 s: the largest T and the peaks of species, and the time again. Cantera's flames
 tell at which strain rate the flame of the streams goes out.
 
-LIBRARY: as for benchmarks.openfoam; FOLDER keeps the cases: what is finished is not done again.
-Writes benchmarks/results/skeletal_flow.json; prints one JSON line.
+LIBRARY: libcombredChemistry.so, as in coupling/README.md; FOLDER keeps the cases: what is finished
+is not done again. Writes benchmarks/results/skeletal_flow.json; prints one JSON line.
 """
 
 import argparse

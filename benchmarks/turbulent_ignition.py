@@ -5,7 +5,7 @@ chemistry, and what does the chemistry cost?
 
 Methane/air (DRM19), phi 1, 300 K, 1 atm, a periodic square of 1.5 cm (512 x 512 cells in the
 paper), a kernel of 0.4 mm of gas at 3000 K, turbulence of 2 m/s and 2 mm; to 1 ms in steps of
-1e-6 s. LIBRARY, WAY: as for benchmarks.openfoam; FOLDER: as for benchmarks.flows.
+1e-6 s. LIBRARY, WAY: as in benchmarks/openfoam.py; FOLDER: as for benchmarks.flows.
 
 Differences from the solver at 1e-6 at the end; on 128 x 128 cells after .25 ms the time of seulex,
 and two differences that are noise: of the solver at 1e-7, and of the reference on two ranks.

@@ -21,6 +21,7 @@ struct Cell {
     double T = 0.0, p = 0.0, dt = 0.0;  // [K], [Pa], [s]
     std::vector<double> Y;              // mass fractions in the order of the mixture
     double Q = 0.0;        // [W/kg], of `Reactor::sources`: energy that comes to a unit of mass
+    double r = 0.0;        // r of combred.h: growth of the density [kg/(m3 s)] or pressure [Pa/s]
     std::vector<double> S;  // [1/s], mass of each species that does
     std::vector<double> dY;  // their changes, whose sum is zero: Y is normalised, negative Y are 0
     double T_after = 0.0;    // [K]
@@ -231,7 +232,7 @@ void Cells::read_block(std::size_t start, std::size_t rows, Read read, bool sour
         if (!sources) continue;
         double* of = &sources_[row * width];
         of[0] = cell_.Q;
-        of[1] = 0.0;
+        of[1] = cell_.r;
         for (std::size_t k = 0; k < species(); ++k) of[2 + k] = cell_.S[specie_[k]];
     }
     before_ = states_;

@@ -29,9 +29,9 @@ struct DensityCell {
 // A library holds density and internal energy, or density and enthalpy, too, but its states are mass
 // fractions, and its sources those of a unit of mass. With the density r(t) = r0 + a t,
 // a the sum of A, and its logarithmic mean r~ = a dt / ln(r1 / r0), S = A / r~ and Q = B / r~ give
-// the elements and the energy of the equations above exactly. The rates are those of the mean
-// density, to second order in a dt / r0, which is 0 but for compression: in steps of equal length
-// in which the density grows little.
+// the elements and the energy of the equations above exactly. With enthalpy the density grows within
+// the step; with energy, where its growth would add work, the rates are those of its mean. Both are
+// exact to second order in a dt / r0: in steps of equal length in which the density grows little.
 class Densities {
 public:
     enum class Holds { energy = 1, enthalpy = 2 };  // as `combred_reactor` of combred.h
@@ -143,7 +143,9 @@ inline void Densities::begin(std::size_t i, Cell& cell) {
     const double *Y = row(Y_, i), *source = row(source_, i);
     const double density = now.at(now.done), change = now.growth * now.step / density;
     cell.T = now.T;
-    cell.p = pressure(now.T, density, Y) * (1.0 + 0.5 * change);
+    const bool grows = kind_ == static_cast<int>(Holds::enthalpy);
+    cell.p = pressure(now.T, density, Y) * (grows ? 1.0 : 1.0 + 0.5 * change);
+    cell.r = grows ? 1e3 * now.growth : 0.0;
     cell.dt = now.step;
     std::copy(Y, Y + species(), cell.Y.begin());
     if (!sourced_) return;

@@ -87,11 +87,12 @@ def rows(libraries, drm19):
 
 
 @pytest.mark.parametrize(
-    ("holds", "sources"), [("energy", 0.0), ("energy", 1.0), ("enthalpy", 1.0)]
+    ("holds", "sources", "bound"),
+    [("energy", 0.0, 0.1), ("energy", 1.0, 0.1), ("enthalpy", 1.0, 0.03)],
 )
-def test_cells_are_those_of_radau(advance, libraries, drm19, rows, holds, sources):
-    """Density grows by 5 % with the sources. Seen: a third of the bounds of T [K] and Y. Elements
-    and energy are those of the sources."""
+def test_cells_are_those_of_radau(advance, libraries, drm19, rows, holds, sources, bound):
+    """Density grows by 5 % with the sources. Seen: a third of the bounds of T [K] and Y; with
+    enthalpy and a mean density T would be .02 K off. Elements and energy are of the sources."""
     n = drm19.n_species
     given = np.column_stack([rows[:, : 1 + n], sources * rows[:, 1 + n :]])
     order = np.random.default_rng(1).permutation(n)
@@ -104,7 +105,7 @@ def test_cells_are_those_of_radau(advance, libraries, drm19, rows, holds, source
     truth = [Truth(drm19, holds, row) for row in given]
     end = np.array([of.end() for of in truth])
     assert 150.0 < np.abs(end[:, 0] - given[:, 0]).max()
-    assert np.abs(T - end[:, 0]).max() < 0.1
+    assert np.abs(T - end[:, 0]).max() < bound
     assert (np.abs(rhoY - end[:, 1:]).max(1) / rhoY.sum(1)).max() < 2e-5
     due = given[:, 1 : 1 + n] + DT * given[:, 1 + n : -1]
     elements = (rhoY - due) @ drm19.elements.T / due.sum(1, keepdims=True)

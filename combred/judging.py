@@ -46,7 +46,7 @@ TIMED, REPEATS, SEED = 2048, 3, 0
 CVODE_TOLERANCE, CVODE_NAME = (1e-6, 1e-10), "CVODE, rtol 1e-06"
 
 
-def judge(
+def judge(  # noqa: PLR0913
     advance: Any,
     mechanism: Mechanism | str | None = None,
     folder: Path | str = "judged",

@@ -1,6 +1,5 @@
-"""The public interface: the names that `combred` gives, and their docstrings."""
+"""The public interface: the names that `combred` gives, and the packages of a wheel."""
 
-import ast
 import tomllib
 from pathlib import Path
 
@@ -9,11 +8,6 @@ import pytest
 import combred
 
 PACKAGE = Path(combred.__file__).parent
-MODULES = {
-    ".".join(file.relative_to(PACKAGE).with_suffix("").parts): file
-    for file in sorted(PACKAGE.rglob("*.py"))
-    if file.relative_to(PACKAGE).parts[0] != "data"
-}
 
 
 def test_modules_are_available_under_their_short_names():
@@ -46,24 +40,3 @@ def test_the_wheel_has_every_package():
     listed = set(tomllib.loads(text)["tool"]["setuptools"]["packages"])
     folders = {file.parent.relative_to(PACKAGE.parent) for file in PACKAGE.rglob("__init__.py")}
     assert listed - {"combred.data", "combred.coupling"} == {".".join(f.parts) for f in folders}
-
-
-def without_docstring(body: list[ast.stmt], prefix: str = "") -> list[str]:
-    """Public classes, functions and methods of a module or class that have no docstring."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    public = [node for node in body if isinstance(node, kinds) and not node.name.startswith("_")]
-    found = [prefix + node.name for node in public if not ast.get_docstring(node)]
-    for node in public:
-        if isinstance(node, ast.ClassDef):
-            found += without_docstring(node.body, f"{prefix}{node.name}.")
-    return found
-
-
-def test_everything_public_has_a_docstring():
-    missing = []
-    for name, file in MODULES.items():
-        tree = ast.parse(file.read_text())
-        described = ast.get_docstring(tree) or name.endswith("__main__")
-        missing += [f"{name}:{item}" for item in without_docstring(tree.body)]
-        missing += [] if described else [name]
-    assert not missing, ", ".join(missing)

@@ -67,25 +67,6 @@ def test_no_room_imports_a_later_one():
     assert violations(FOLDER) == []
 
 
-def test_functions_take_at_most_six_arguments():
-    """But for public ones, each argument of which has a name in a call, and Triton's kernels, which
-    take pointers and constants."""
-    doors = {"reduce", "reduce_automatically", "train_sparsely", "shrink_until", "check_mechanism"}
-    doors |= {"reduce_mechanism", "ignition_delay", "psr", "extinction_curve", "plug_flow"}
-    doors |= {"reactor", "ignition_sensitivity", "judge", "integrate"}
-    many = set()
-    for file in FOLDER.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.FunctionDef):
-                names = [a.arg for a in node.args.posonlyargs + node.args.args]
-                names += [a.arg for a in node.args.kwonlyargs]
-                device = any("triton" in ast.unparse(d) for d in node.decorator_list)
-                if len(names) - (names[:1] in (["self"], ["cls"])) > 6 and not device:
-                    module = file.relative_to(FOLDER).with_suffix("").as_posix()
-                    many.add(node.name if node.name in doors else f"{module} {node.name}")
-    assert many == doors
-
-
 def test_every_module_belongs_to_a_room_or_to_the_ground_floor():
     entries = {path.stem for path in FOLDER.iterdir() if path.suffix == ".py" or path.is_dir()}
     entries -= {"__init__", "__main__", "__pycache__"}

@@ -45,7 +45,7 @@ def parts(size: float) -> dict[str, Callable[[Mechanism, Solver, Conditions], ob
     }
 
 
-def check_mechanism(
+def check_mechanism(  # noqa: PLR0913
     file: str,
     phase: str = "",
     fuel: str = "auto",

@@ -22,7 +22,7 @@ BY_Y, OF_Y = (1e-8, 1e-6), 0.1  # of a mass fraction: a share of it, within boun
 MARGIN = 2.0  # the time in which a perturbed mixture has to ignite, in delays
 
 
-def ignition_sensitivity(
+def ignition_sensitivity(  # noqa: PLR0913
     solver: Integrator,
     T: Rows,
     p: Real,

@@ -56,7 +56,7 @@ class _Duct:
         return self.flow[rows] / (rho * self.at(self.area, i, x, rows))
 
 
-def plug_flow(
+def plug_flow(  # noqa: PLR0913
     solver: Integrator,
     T: Rows,
     p: Real,

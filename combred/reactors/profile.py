@@ -25,7 +25,7 @@ class History:
     Y: Rows
 
 
-def reactor(
+def reactor(  # noqa: PLR0913
     solver: Integrator,
     T: Rows,
     p: Real,

@@ -30,7 +30,7 @@ KELVINS = 100.0  # that count as much as a change of ln tau by 1
 WALK, SHORTEST, MOST = 0.5, 1e-3, 300  # steps along the curve, in this measure; how many
 
 
-def psr(
+def psr(  # noqa: PLR0913
     solver: Integrator,
     T: Real,
     p: Real,
@@ -64,7 +64,7 @@ class ExtinctionCurve:
     Y: Rows
 
 
-def extinction_curve(
+def extinction_curve(  # noqa: PLR0913
     solver: Integrator,
     T: float,
     p: float,

@@ -33,7 +33,7 @@ from combred.reduction.network.tracing import batch_of
 from combred.reduction.network.widths import problem_of_widths
 
 
-def reduce(
+def reduce(  # noqa: PLR0913
     network: Any,
     example_input: Tensor | None = None,
     *,

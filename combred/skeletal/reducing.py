@@ -43,7 +43,7 @@ HOTTEST = 2000.0  # K, of ignitions
 LOWEST_P, HIGHEST_P = 100.0, 1e8  # Pa: a p outside was meant in another unit
 
 
-def reduce_mechanism(
+def reduce_mechanism(  # noqa: PLR0913
     file: str,
     phase: str = "",
     fuel: str = "auto",

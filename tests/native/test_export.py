@@ -90,6 +90,7 @@ def set_threads():
     openmp.omp_set_num_threads(before)
 
 
+@pytest.mark.slow
 @hydrogen
 def test_openmp_gives_the_same_answers_with_as_many_threads_as_have_room(
     exported, tmp_path, burning, require_agreement, set_threads

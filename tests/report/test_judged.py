@@ -76,6 +76,7 @@ def test_a_network_is_judged_alone_and_with_the_solver(solver, tmp_path, monkeyp
     assert torch.jit.load(tmp_path / "rejected.pt").species == list(mechanism.species_names)
 
 
+@pytest.mark.slow
 def test_flames_are_judged_if_asked_for(solver, tmp_path, monkeypatch):
     usual = PremixedFlames.of.__func__
 

@@ -35,7 +35,7 @@ REALS = float, int, np.floating, np.integer
 SPECIES = re.compile(r"peak (\S+)")
 
 
-def ignition_delay(
+def ignition_delay(  # noqa: PLR0913
     solver: Integrator,
     T: Rows,
     p: Real,

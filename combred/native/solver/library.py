@@ -74,7 +74,7 @@ class Integrator(Stepper):
         found = self._checked(self._attempt_on(threads, T, p, Y, dt, tolerance), p, dt)
         return found.T, found.Y
 
-    def integrate(
+    def integrate(  # noqa: PLR0913
         self,
         T: Rows,
         p: Real,

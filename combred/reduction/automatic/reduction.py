@@ -21,7 +21,7 @@ METHOD = resolve_method("condensation")
 OUTPUT = "its units are the network's output"  # as `find_layers` says it of the output layer
 
 
-def reduce_automatically(
+def reduce_automatically(  # noqa: PLR0913
     network: nn.Module,
     example_input: Tensor,
     train: Train,

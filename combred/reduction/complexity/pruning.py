@@ -35,7 +35,7 @@ class Pruned:
     untouched: dict[str, str] = field(default_factory=dict)
 
 
-def train_sparsely(
+def train_sparsely(  # noqa: PLR0913
     network: nn.Module,
     example_input: Tensor,
     batches: Callable[[int], Iterable[tuple[Tensor, Tensor]]],

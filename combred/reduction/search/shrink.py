@@ -48,7 +48,7 @@ FACTOR = 0.5  # share of the parameters that the first cuts leave
 MAX_KEEP_RATIO = 0.88  # the largest share that a cut may leave
 
 
-def shrink_until(
+def shrink_until(  # noqa: PLR0913
     network: nn.Module,
     limits: Mapping[str, float],
     cut: Cut,

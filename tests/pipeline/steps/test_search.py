@@ -18,6 +18,7 @@ from combred.experiments.storage import read_runs
 from combred.files.trace import Trace
 from combred.surrogates.training import loop
 
+pytestmark = pytest.mark.slow
 # Delays of a network this small are half of CVODE's, or it does not ignite.
 CRITERIA = "reduction.criteria=ignition:300%"
 SEARCH = (
@@ -94,7 +95,6 @@ def test_a_second_run_reuses_everything(copy, call):
     assert before == {p: p.stat().st_mtime_ns for p in before}
 
 
-@pytest.mark.slow
 def test_killed_in_two_attempts_it_resumes_to_the_same_result(finished, trained, call, monkeypatch):
     folder, whole = trained / "runs/tiny", Trace.save
 

@@ -106,6 +106,7 @@ def fit(training, qss_transform, states, mechanism, tmp_path):
     return trained
 
 
+@pytest.mark.slow
 @ON_DRM19
 def test_it_becomes_smaller_where_it_is_trained_on(fit):
     found, rows = [], torch.arange(len(fit.loss.x))

@@ -136,6 +136,8 @@ class Reactor:
     """
 
     def __init__(self, phase: ct.Solution, solver: Advance, **profile: Any):
+        if not isinstance(phase, ct.Solution):
+            raise ValueError("give the phase first, then the solver: Reactor(gas, solver)")
         of_phase(solver, phase)
         self.phase, self.solver, self.time = phase, solver, 0.0
         unknown = profile.keys() - {"t", "pressure", "volume", "heat_transfer", "T_wall"}

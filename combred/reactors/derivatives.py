@@ -110,14 +110,15 @@ def state_derivatives(solver: Integrator, T: Rows, p: Real, Y: Rows, dt: Real) -
     size[:, 0], size[:, 1] = BY_T, BY_LN_P * states[:, 1]
     size[:, 2:] = np.clip(OF_Y * states[:, 2:], *BY_Y)
     first = states < size  # of these no less: one side, of second order as well
-    steps = np.broadcast_to(dt, n)
+    steps, of = np.broadcast_to(dt, n), solver.sources
+    each = of and of.of(np.repeat(np.arange(n), columns))
     ends = []
     for near, far in ((1.0, 1.0), (-1.0, 2.0)):
         moved = np.repeat(states[:, None], columns, 1)  # (n, perturbed, columns)
         every = np.arange(columns)
         moved[:, every, every] += size * np.where(first, far, near)
         rows = moved.reshape(-1, columns)
-        after = solver.advance(
+        after = solver.with_sources(each).advance(
             rows[:, 0], rows[:, 1], rows[:, 2:], np.repeat(steps, columns), EXACT
         )
         ends.append(np.column_stack(after).reshape(n, columns, columns - 1))

@@ -14,7 +14,7 @@ from combred.chemistry.states import Real, Rows, Tolerance, require_real
 from combred.native.solver.library import Integrator
 from combred.native.solver.sources import Sources
 from combred.reactors.profile import profile_of, rising
-from combred.reactors.wall import State, Wall, density, mechanism_of, states_in
+from combred.reactors.wall import UNSURE, State, Wall, density, mechanism_of, states_in
 
 DILATION = 0.02  # largest change of ln rho in a step, in which 1 / rho is linear
 CLOSE = 1e-5  # of the distance between two positions, how near a parcel comes
@@ -121,8 +121,8 @@ def _cell(
     solver: Integrator,
     tolerance: Tolerance,
 ) -> tuple[Rows, Rows, State]:
-    """Times, places and states after the cell i of a duct. A step that changes the density much, or
-    passes the end of the cell, is tried again with a shorter one."""
+    """Times, places and states after the cell i of a duct. A step that changes the density much, is
+    unsure of T, or passes the end of the cell, is tried again with a shorter one."""
     t, at, (T, p, Y) = begin[0].copy(), begin[1].copy(), (x.copy() for x in begin[2])
     end, live = duct.x[i + 1], np.arange(len(t))
     near = CLOSE * (end - duct.x[i])
@@ -132,18 +132,20 @@ def _cell(
         x, before, step, speed = at[live], (T[live], p[live], Y[live]), dt[live], u[live]
         after_x = np.minimum(x + speed * step, end)
         dp_dt = (duct.at(duct.pressure, i, after_x, live) - before[1]) / step
-        after = duct.wall.of(live).step(solver, before, step, Sources(dp_dt=dp_dt), tolerance)
+        sources = Sources(dp_dt=dp_dt)
+        after, unsure = duct.wall.of(live).step(solver, before, step, sources, tolerance)
         last = duct.velocity(after, i, after_x, live)
         moved = 0.5 * step * (duct.velocity(before, i, x, live) + last)
         rho, then = (density(duct.wall.mechanism, one) for one in (before, after))
-        dilation = np.maximum(np.abs(np.log(then / rho)), 1e-300) / DILATION
-        good = (dilation <= 1.0) & (x + moved <= end + near)
+        error = np.maximum(np.abs(np.log(then / rho)) / DILATION, unsure / UNSURE)
+        error = np.maximum(error, 1e-300)
+        good = (error <= 1.0) & (x + moved <= end + near)
         some = live[good]
         for column, new in zip((T, p, Y), after, strict=True):
             column[some] = new[good]
         t[some] += step[good]
         at[some] += moved[good]
-        shorter = step * np.minimum(np.clip(0.8 / dilation, 0.1, 1.0), (end - x) / moved)
+        shorter = step * np.minimum(np.clip(0.8 / error, 0.1, 1.0), (end - x) / moved)
         u[live] = np.where(good, last, moved / step)
         dt[live] = np.where(good, np.minimum(2.0 * step, (end - at[live]) / last), shorter)
         live = live[end - at[live] > near]

@@ -5,16 +5,17 @@ Takes states, time steps and `Sources`; gives the states after them. The heat lo
     q = U (T - T_wall) / rho  [W/kg]
 
 is constant over a step of the solver: the mean of q before and after it, of second order. Steps in
-which the gas ignites are divided.
+which q changes much, or is not that mean, are divided: there the gas ignites.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.polynomials import GAS_CONSTANT
 from combred.chemistry.states import (
+    LOWEST_T,
     Real,
     Rows,
     Tolerance,
@@ -30,7 +31,7 @@ State = tuple[Rows, Rows, Rows]  # T (n,) [K], p (n,) [Pa], Y (n, n_species)
 NONE = Sources()
 SHARE, LEAST_CP = 0.05, 1000.0  # of T - T_wall, lost in a step of `march`; J/(kg K)
 MOST = 20_000  # steps of a `march`
-UNSURE = 2.0  # K, of T after a step, by the change of q in it
+UNSURE = 0.05  # K, of T after a step, by the change of q in it and by its difference from the mean
 
 
 def mechanism_of(solver: Integrator) -> Mechanism:
@@ -69,12 +70,18 @@ class Wall:
 
     @classmethod
     def around(cls, solver: Integrator, n: int, heat_transfer: Real, T_wall: Real) -> "Wall":
-        """Of n reactors. Raises ValueError for other shapes, and for what is not positive."""
+        """Of n reactors. Raises ValueError for other shapes, for a heat transfer below 0 and for a
+        wall below `LOWEST_T`."""
         found = []
-        for name, given in (("heat_transfer", heat_transfer), ("T_wall", T_wall)):
+        for name, given, least in (
+            ("heat_transfer", heat_transfer, 0.0),
+            ("T_wall [K]", T_wall, LOWEST_T),
+        ):
             x = require_real(name, given)
-            if x.shape not in ((), (n,)) or not ((x >= 0.0) & np.isfinite(x)).all():
-                raise ValueError(f"{name} is one number from 0 up, or an array ({n},) of them")
+            if x.shape not in ((), (n,)) or not ((x >= least) & np.isfinite(x)).all():
+                raise ValueError(
+                    f"{name} is one number from {least:g} up, or an array ({n},) of them"
+                )
             found.append(np.broadcast_to(x, n))
         return cls(mechanism_of(solver), *found)
 
@@ -93,9 +100,9 @@ class Wall:
         dt: Rows,
         sources: Sources = NONE,
         tolerance: Tolerance = None,
-    ) -> State:
-        """The states dt (n,) [s] later, with sources that have no `heating`. Raises ValueError as
-        `solver.integrate`."""
+    ) -> tuple[State, Rows]:
+        """The states dt (n,) [s] later, with sources that have no `heating`, and how unsure their T
+        is (n,) [K]. Raises ValueError as `solver.integrate`."""
 
         def after(heating: Real) -> State:
             found = solver.with_sources(replace(sources, heating=heating))
@@ -103,9 +110,13 @@ class Wall:
             return later.T, later.p, later.Y
 
         if not self.heat_transfer.any():
-            return after(0.0)
+            return after(0.0), np.zeros(len(dt))
         before = self.loss(state)
-        return after(-0.5 * (before + self.loss(after(-before))))
+        q = 0.5 * (before + self.loss(after(-before)))
+        later = after(-q)
+        end = self.loss(later)
+        off = np.maximum(0.5 * np.abs(end - before), np.abs(q - 0.5 * (before + end)))
+        return later, off * dt / LEAST_CP
 
     def longest(self, state: State) -> Rows:
         """The time (n,) [s] in which the gas loses `SHARE` of T - T_wall, at least."""
@@ -140,13 +151,11 @@ class Wall:
         sources: Sources,
         tolerance: Tolerance,
     ) -> State:
-        """As `step`; states whose q changes too much in it take two of half the time instead."""
-        later = self.step(solver, state, dt, sources, tolerance)
-        unsure = 0.5 * abs(self.loss(later) - self.loss(state)) * dt / LEAST_CP
+        """As `step`; states that are too unsure take two of half the time instead."""
+        later, unsure = self.step(solver, state, dt, sources, tolerance)
         rows = np.flatnonzero(unsure > UNSURE)
         if rows.size:
-            given = {f.name: getattr(sources, f.name) for f in fields(sources)}
-            own = replace(sources, **{k: x[rows] for k, x in given.items() if np.ndim(x)})
+            own = sources.of(rows)
             now = state[0][rows], state[1][rows], state[2][rows]
             for _ in range(2):
                 now = self.of(rows)._resolved(solver, now, 0.5 * dt[rows], own, tolerance)

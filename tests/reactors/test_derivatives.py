@@ -84,6 +84,18 @@ def test_derivatives_of_a_step_are_cvode_s(solver, h2o2, states, dt):
         assert np.allclose(by_rates[:, :, i] / scale, own / scale, rtol=0.0, atol=1e-7)
 
 
+def test_sources_of_each_state_are_those_of_its_perturbations(solver, states):
+    T, p, Y = states
+    rate = np.linspace(1e3, 2e3, len(T))
+    every = state_derivatives(
+        solver.with_sources(combred.Sources(rate=rate, T0=300.0, Y0=Y[0])), T, p, Y, 1e-6
+    )
+    for i in range(len(T)):
+        of = solver.with_sources(combred.Sources(rate=rate[i], T0=300.0, Y0=Y[0]))
+        alone = state_derivatives(of, T[i : i + 1], p[i : i + 1], Y[i : i + 1], 1e-6)
+        assert np.allclose(every[i], alone[0], rtol=1e-6, atol=1e-9)
+
+
 def test_a_loss_has_the_gradients_of_its_differences(solver, states):
     """The loss of two steps, along random directions of T, p, Y and the rate constants."""
     rng, step = np.random.default_rng(0), combred.differentiable(solver)

@@ -18,7 +18,8 @@ OF_RISE, GROWTH, MOST = 6.0, 1.06, 90  # first steps until `IGNITED`; growth of 
 SHRINK, DOWN, UP = 0.85, 40, 1.1  # steps to the steepest rise, for a peak; growth after it
 PAST, HIGHER = 0.7, 1e-3  # share of a maximum at which it has passed; by how much a peak is higher
 FINER, SHARP = 12, 5e-3  # steps around a maximum; the longest of them, in delays
-EARLY = 60  # steps in which a peak is looked for before T has risen by `BEFORE`
+RISE = 100.0  # K, in a step to the peak of a species, which may be as narrow as the rise of T
+EARLY, AFTER = 60, 12  # steps until T has risen by `BEFORE`, if a peak is there, and after that
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,28 @@ class Way:
         return after[:, 2 + self.species]
 
     def march(
-        self, states: np.ndarray, t: Rows, dt: Rows, growth: float, most: int, passes: bool
+        self,
+        states: np.ndarray,
+        t: Rows,
+        dt: Rows,
+        growth: float,
+        most: int,
+        passes: bool = False,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """States (k + 1, n, 2 + n_species) and times (k + 1, n) [s] in at most `most` steps from
         the time t, and times and samples (k, n) of the quantity. Steps dt [s] grow. passes: a state
-        stays where it is after the maximum has passed, and all end when none moves."""
+        stays where it is after the maximum has passed, and all end when none moves. Steps to
+        the peak of a species are halved where T rises by `RISE`."""
         path, times, at, samples = [states], [t], [], []
         largest, live = np.full(len(t), -np.inf), np.arange(len(t))
         while len(live) and len(path) <= most:
-            after, s = path[-1].copy(), times[-1].copy()
-            after[live] = self.later(after[live], dt[live])
+            after, s, dt = path[-1].copy(), times[-1].copy(), dt.copy()
+            rows = live
+            while len(rows):
+                after[rows] = self.later(path[-1][rows], dt[rows])
+                steep = after[rows, 0] > path[-1][rows, 0] + RISE
+                rows = rows[steep & (self.species is not None)]
+                dt[rows] *= 0.5
             s[live] += dt[live]
             sample, middle = np.full((2, len(t)), -np.inf)
             sample[live] = self.sample(path[-1][live], after[live], dt[live])
@@ -86,12 +99,12 @@ def maximum(way: Way, states: np.ndarray, delay: Rows, early: bool = False) -> R
     states, start = states.copy(), np.zeros(len(t))
     states[near], start[near] = way.later(states[near], t[near]), t[near]
     if early:
-        path, times, at, samples = way.march(states, start, t / EARLY, 1.0, EARLY + 1, False)
+        path, times, at, samples = way.march(states, start, t / EARLY, 1.0, EARLY + AFTER)
     elif way.species is not None:  # a peak is as narrow as the ignition
         steep = maximum(replace(way, species=None), initial, delay)
         steep = np.where(np.isfinite(steep) & (steep > start), steep, np.maximum(delay, start))
         dt = np.maximum(steep - start, SHARP * delay) * (1.0 - SHRINK)
-        before = way.march(states, start, dt, SHRINK, DOWN, False)
+        before = way.march(states, start, dt, SHRINK, DOWN)
         begin, dt = (before[0][-1], before[1][-1]), dt * SHRINK**DOWN
         after = way.march(*begin, dt, UP, MOST + DOWN, passes=True)
         path, times = (np.concatenate([before[k], after[k][1:]]) for k in (0, 1))
@@ -99,7 +112,7 @@ def maximum(way: Way, states: np.ndarray, delay: Rows, early: bool = False) -> R
     else:
         path, times, at, samples = way.march(states, start, dt, GROWTH, MOST, passes=True)
     i = samples.argmax(axis=0)
-    none, passed = i == len(samples) - 1, np.zeros(0, int)
+    none, passed = (i == len(samples) - 1) & (not early), np.zeros(0, int)
     if way.species is not None:
         first, end = path[0, :, 2 + way.species], path[-1, :, 2 + way.species]
         none |= (end > (1.0 - HIGHER) * samples[i, every]) & (not early)
@@ -123,7 +136,7 @@ def maximum(way: Way, states: np.ndarray, delay: Rows, early: bool = False) -> R
                 found[passed] = earlier
             return found
         rows, states, start, dt = rows[coarse], states[coarse], start[coarse], dt[coarse]
-        path, times, at, samples = way.march(states, start, dt, 1.0, FINER, passes=False)
+        path, times, at, samples = way.march(states, start, dt, 1.0, FINER)
         i = samples.argmax(axis=0)
 
 

@@ -108,6 +108,11 @@ class Integrator(Stepper):
         error, steps = self.library.integrate_in_place(states, *how)
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
 
+    def _why(self, found: Solution, i: int, dt: float) -> str:
+        """As `Stepper._why`."""
+        remedy = ". Or its sources take away more than there is: give smaller ones"
+        return super()._why(found, i, dt) + remedy * (self.sources is not None)
+
     def time_to(
         self, T: Rows, p: Real, Y: Rows, until: Rows, longest: Real, tolerance: Tolerance = None
     ) -> Rows:
@@ -118,6 +123,8 @@ class Integrator(Stepper):
         if self.sources:
             raise ValueError("time_to knows no sources: advance in short steps, and look at T")
         states = states_of(T, p, Y)
+        if np.shape(until) not in ((), (len(states),)):
+            raise ValueError(f"until has the shape {np.shape(until)}: give ({len(states)},)")
         wanted, times = np.array(np.broadcast_to(until, len(states)), float), np.empty(len(states))
         chosen = self.tolerance if tolerance is None else tolerance
         how = longest, chosen, 0, self.reactor, (wanted, times)
@@ -166,7 +173,8 @@ class Solver(Integrator):
         from combred.native.solver.multipliers import MultipliedSolver
 
         kept = self.volume, self.enthalpy
-        return MultipliedSolver(self.mechanism, factors, self.tolerance, *kept)
+        found = MultipliedSolver(self.mechanism, factors, self.tolerance, *kept)
+        return found.with_sources(self.sources)
 
     def __repr__(self) -> str:
         kept = ("pressure", "volume", "density and enthalpy")[self.reactor]

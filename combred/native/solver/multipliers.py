@@ -52,6 +52,10 @@ class MultipliedSolver(Integrator):
                 "numbers from 0 up"
             )
 
+    def __reduce__(self) -> tuple:
+        of = self.mechanism, self.factors, self.tolerance, self.volume, self.enthalpy
+        return type(self), of, {"sources": self.sources}
+
     def attempt(
         self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
     ) -> Solution:

@@ -17,8 +17,8 @@ PARTS = 4  # blocks of each thread, so that those with easy states take more of 
 def attempt_on(threads: int, solver: Stepper, states: Rows, dt: Real, *how) -> Solution:
     """As `solver.attempt`, of states [T, p, Y] (n, 2 + n_species); how: its other arguments. Raises
     ValueError for fewer threads than 1."""
-    if threads < 1:
-        raise ValueError(f"threads={threads}: give at least 1")
+    if not isinstance(threads, int | np.integer) or threads < 1:
+        raise ValueError(f"threads={threads!r}: give a whole number of at least 1")
     n = len(states)
     steps = steps_of(dt, n)
 

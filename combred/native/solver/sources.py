@@ -4,12 +4,12 @@ Takes what a user knows of them; gives the rows of `combred_advance_with_sources
 """
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from combred.chemistry.polynomials import GAS_CONSTANT
-from combred.chemistry.states import Real, Rows, require_real, states_of
+from combred.chemistry.states import Real, Rows, require_real, require_states, states_of
 from combred.native.library import Library
 
 
@@ -40,8 +40,8 @@ class Sources:
 
     def rows(self, library: Library, n: int, reactor: int) -> Rows:
         """The rows (n, 2 + n_species) of n states in a `combred_reactor` of combred.h. Raises
-        ValueError for other shapes, for numbers that are not finite, for a `rate` without the state
-        of its gas, and for the change of what the reactor does not keep."""
+        ValueError for other shapes, for numbers that are not finite, for a `rate` below 0 or
+        without a valid state of its gas, and for the change of what the reactor does not keep."""
         n_species, volume = library.n - 2, reactor > 0
         other = "dp_dt" if volume else "drho_dt"
         if np.any(getattr(self, other)):
@@ -52,16 +52,26 @@ class Sources:
         found[:, 1] = self._rows("drho_dt" if volume else "dp_dt", (n,))
         found[:, 2:] = self._rows("dY_dt", (n, n_species))
         rate = self._rows("rate", (n,))
+        if (rate < 0.0).any():
+            raise ValueError(f"rate = {rate.min():g} /s: mixing has a rate from 0 up")
         if self.T0 is None or self.Y0 is None:
             if rate.any():
                 raise ValueError("rate mixes with a gas: give its T0 [K] and Y0, too")
         else:
             states = states_of(self._rows("T0", (n,)), 1.0, self._rows("Y0", (n, n_species)))
-            if not np.allclose(states[:, 2:].sum(1), 1.0, rtol=0.0, atol=1e-3):
-                raise ValueError("the sum of Y0 is not 1: give mass fractions of all species")
+            require_states(states, "gases T0, Y0 of sources")
             found[:, 0] += rate * energies(library, states, reactor == 1)
             found[:, 2:] += rate[:, None] * states[:, 2:]
         return found
+
+    def of(self, rows: np.ndarray) -> "Sources":
+        """Those of some states."""
+        own = {}
+        for field in fields(self):
+            given, of_each = getattr(self, field.name), 2 if "Y" in field.name else 1
+            if np.ndim(given) == of_each:
+                own[field.name] = np.asarray(given)[rows]
+        return replace(self, **own)
 
     def _rows(self, name: str, shape: tuple[int, ...]) -> Rows:
         """An argument as an array of a shape."""

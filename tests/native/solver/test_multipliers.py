@@ -1,5 +1,6 @@
 """A solver with factors on its rate constants, against Cantera's `set_multiplier`."""
 
+import copy
 from concurrent.futures import ThreadPoolExecutor
 
 import cantera as ct
@@ -9,6 +10,7 @@ from compiled_program import compile_quickly
 from rate_kinds import assert_cantera_s
 
 from combred.native.solver import multipliers
+from combred.native.solver.sources import Sources
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*T2=0")  # of Cantera
 
@@ -96,6 +98,16 @@ def test_threads_have_their_own_factors(h2o2, multiplied):
         for _ in range(5):
             found = pool.map(lambda solver: solver.advance(T, 101325.0, Y, 2e-5)[0], solvers)
             assert all(np.array_equal(*both) for both in zip(found, alone, strict=True))
+
+
+def test_sources_stay_with_factors_and_travel(solver_of, h2o2, multiplied):
+    """In either order, and in a copy that a process is sent."""
+    Y, n = h2o2.mixture("H2:1", "O2:1, N2:3.76", 1.0), 29
+    of = Sources(rate=1e4, T0=300.0, Y0=Y)
+    last = multiplied(h2o2, np.ones(n)).with_sources(of)
+    first = solver_of(h2o2).with_sources(of).with_multipliers(np.ones(n))
+    T = [one.advance([1000.0], 1e5, [Y], 1e-5)[0][0] for one in (last, first, copy.deepcopy(first))]
+    assert T == pytest.approx([T[0]] * 3, abs=1e-3) and T[0] < 950.0
 
 
 @pytest.mark.parametrize(

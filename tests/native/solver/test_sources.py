@@ -245,7 +245,9 @@ def test_nonsense_is_refused(solver_of, h2o2):
     state = np.array([1200.0]), 1e5, h2o2.mixture("H2:1", "O2:1, N2:3.76", 1.0)[None], 1e-6
     for of, words in (
         (Sources(rate=1.0), "T0"),
-        (Sources(rate=1.0, T0=300.0, Y0=np.ones(10)), "sum of Y0"),
+        (Sources(rate=1.0, T0=300.0, Y0=np.ones(10)), "T0, Y0 .*sum of Y is not 1"),
+        (Sources(rate=1.0, T0=27.0, Y0=np.eye(10)[0]), "T0, Y0 .*in °C"),
+        (Sources(rate=-1.0, T0=300.0, Y0=np.eye(10)[0]), "rate from 0 up"),
         (Sources(dY_dt=np.zeros(3)), "dY_dt has the shape"),
         (Sources(heating=np.nan), "heating is not finite"),
         (Sources(drho_dt=1.0), "dp_dt"),

@@ -180,8 +180,8 @@ def _judged(advance: Any) -> dict[str, Advance]:
         return {OTHER: advance if hasattr(advance, "attempt") else _Function(advance.advance)}
     with needing_train("a network"):
         from combred.surrogates.library.behind import with_solver
-        from combred.surrogates.library.choice import scripted
-    return {ALONE: scripted(advance), BOTH: with_solver(advance)}
+        from combred.surrogates.library.choice import fastest
+    return {ALONE: fastest(advance, alone=True), BOTH: with_solver(advance)}
 
 
 def _is_surrogate(advance: Any) -> bool:

@@ -103,6 +103,9 @@ def _writer(
     mechanism, surrogate, card, title = _named(what, card, title)
     if surrogate is None:
         return mechanism, exporter.SOLVER_LIBRARY, partial(exporter.export, mechanism)
+    if why := (card or {}).get("accuracy", {}).get("rejected", ""):
+        raise ValueError(f"the network is rejected: {shown(why, 1000)}. A run accepts more with "
+                         "export.accept, as export.accept=ignition:5%")  # fmt: skip
     from combred.surrogates.library import generator, torchscript
     from combred.surrogates.model.own_form import why_no_cpp
 
@@ -153,11 +156,13 @@ def _named(
         what = load_mechanism(what)
     if isinstance(what, Mechanism):
         return what, None, None, ""
-    from combred.surrogates.files.shipped import load, models
+    from combred.surrogates.files.shipped import card_of, load, network_of
 
     if isinstance(what, str | Path):
-        name, what = str(what), load(what)
-        card, title = card or models().get(name), title or name
+        name, path = str(what), network_of(what)
+        card, title, what = card or card_of(path), title or name, load(path)
+        if card is None:
+            log.warning("No run has measured the errors of %s: its card has no accuracy.", path)
     if not hasattr(what, "mechanism"):
         raise ValueError(
             f"{type(what).__name__} is neither a mechanism, a surrogate nor the name of one: "

@@ -31,7 +31,8 @@ UNREADABLE = (
 @contextmanager
 def new_file(path: Path) -> Iterator[h5py.File]:
     """A new file, which takes the place of `path`, with its digest, once it is whole."""
-    new = Path(path).with_suffix(".new")
+    path = Path(path)
+    new = path.with_suffix(".new")
     try:
         with h5py.File(new, "w", userblock_size=BLOCK) as file:
             yield file

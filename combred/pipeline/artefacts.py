@@ -18,6 +18,7 @@ from combred.pipeline.files import Artefact, NetworkArtefact
 from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.pipeline.stages import stage_table
+from combred.surrogates.dataset.table import digest_of_own
 from combred.surrogates.sampling.sample import provenance
 from combred.surrogates.sensitivity.file import sensitive_provenance
 from combred.surrogates.sensitivity.sampling.sample import plan
@@ -26,8 +27,11 @@ BY_CVODE, BY_SOLVER = {"chemistry": REFERENCE._asdict()}, {"tolerance": PRECISE}
 
 
 def states(run: Run) -> Artefact:
-    """states.h5: the labelled states."""
-    return Artefact(run.path("states.h5"), provenance(run.settings.sampling, run.settings.seed))
+    """states.h5: the labelled states, or states of the user's own."""
+    path = run.path("states.h5")
+    if own := digest_of_own(path):
+        return Artefact(path, {"own": own})
+    return Artefact(path, provenance(run.settings.sampling, run.settings.seed))
 
 
 def sensitive(run: Run) -> Artefact:

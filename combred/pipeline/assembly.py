@@ -106,6 +106,8 @@ def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) 
     measured = validation["stages"][f"stage{s.stage}"]
     start = stored_inputs(run.weights(0)).get("shipped", "scratch")
     made = describe_training(asdict(s), run.mechanism, s.stage, data.table.rows, start)
+    if data.table.provenance is None:
+        made["sampling"] = "states of the user's own"
     accuracy = describe_accuracy(measured, validation["inputs"])
     if rejected := exceeded(measured, s.export.limits):
         accuracy["rejected"] = rejected
@@ -129,7 +131,9 @@ def report(run: Run, surrogates: list[Surrogate]) -> None:
 def load_data(run: Run) -> Data:
     """The data of a run. Raises ValueError where they were made with other settings."""
     files = artefacts.states(run), artefacts.sensitive(run)
-    return read_data(*files, run.mechanism, run.settings.seed)
+    s = run.settings
+    dt = None if s.network.kinetics else s.validation.dt
+    return read_data(*files, run.mechanism, s.seed, dt)
 
 
 def load_surrogates(run: Run) -> list[Surrogate]:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor, nn
 
 from combred.reduction.allocation import allocate
@@ -108,6 +110,8 @@ def _how_far(sizes: dict[str, Any]) -> tuple[str, Any]:
 
 def _reduce_model(model: Any, calibration: Calibration | None, how: dict) -> Reduced:
     """A copy of a model whose network is reduced."""
+    if isinstance(calibration, np.ndarray):
+        calibration = torch.from_numpy(calibration)
     inputs = model.network_inputs(calibration)
     found = reduce(model.network, inputs[:1], calibration=inputs, **how)
     reduced = copy.deepcopy(model)

@@ -17,7 +17,7 @@ def made_section(folder: Folder) -> Section:
         ["mixture", f"{inputs['fuel']} in {inputs['oxidizer']} (moles)"],
         ["time step of the validation", f"{number(inputs['dt'])}{NBSP}s"],
         ["CVODE, rtol and atol", f"{number(cvode['rtol'])} and {number(cvode['atol'])}"],
-        *(training_rows(s, folder.shipped) if s else []),
+        *(training_rows(s, folder) if s else []),
         ["seed", str(s.get("seed", "–"))],
         ["profile", str(s.get("profile", "–"))],
         ["versions", ", ".join(f"{name} {version}" for name, version in versions) or "–"],
@@ -39,18 +39,22 @@ def made_section(folder: Folder) -> Section:
     return Section("How it was made", [Table(["", "value"], rows, source, left=2), text])
 
 
-def training_rows(s: dict, shipped: str) -> list[list[str]]:
+def training_rows(s: dict, folder: Folder) -> list[list[str]]:
     """Where the states of the training come from, and what the network is."""
-    sampling = s["sampling"]
+    sampling, shipped = s["sampling"], folder.shipped
     kinds = "mixtures, ignitions and mixing layers of a flow"
     if sampling["sampler"] == "premixed":
         kinds = f"{sampling['ignitions']} premixed ignitions, and flames"
     does = "sees the state alone; one dt"
     if s["network"]["kinetics"]:
         does = "corrects quasi-steady-state (QSS) steps; any dt in its range"
-    return [
+    own = "own" in folder.sample.get("inputs", {})
+    sampled = [
         ["states sampled", f"{kinds}: {ranges(sampling)}"],
         ["time step dt of the states", f"{span(sampling['dt'])}{NBSP}s"],
+    ]
+    return [
+        *([["states", "of the user's own"]] if own else sampled),
         ["network", does],
         ["stage 0", f"{shipped}, which comes with combred" if shipped else "trained"],
     ]

@@ -8,6 +8,8 @@ from combred.report.blocks import Note, Table
 from combred.report.folder import Folder, cases, stages
 from combred.report.formats import NBSP, NO_FLAME, kelvin, microseconds, number, percent, shape
 
+MOSTLY = 0.5  # a larger share of the states left to the solver says nothing of the network
+
 
 def sentence(numbers: dict) -> str:
     """What a flow code should take, and why: the time per state, and the errors of delays; numbers:
@@ -31,6 +33,11 @@ def sentence(numbers: dict) -> str:
     )
     if solver <= own:
         return f"**A flow code should take the generated solver, not a network**: {said}"
+    if (solved := numbers["timing"]["solved"].get(f"stage {last}") or 0.0) > MOSTLY:
+        return (
+            f"**A flow code should take the generated solver**: it advances {percent(solved)} of "
+            f"the states behind the network of stage {last}, whose error estimate is too large."
+        )
     error, exact = (percent(of["delay_error"]["worst"]) for of in (result, numbers["solver"]))
     return (
         f"**A flow code should take the network of stage {last} where an error of {error} of the "

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from tiny import TINY
 
+import combred
 from combred.config.command import keys, resolve
 from combred.experiments.premixed import flame
 from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch
+from combred.files.hdf5 import seal
+from combred.files.records import read_json
 from combred.pipeline import command as pipeline
 from combred.surrogates.files.export import load_torchscript
 from combred.surrogates.sampling.premixed.states import PremixedStates
@@ -106,6 +109,59 @@ def test_what_is_of_another_run_damaged_or_missing_is_refused(
     status, output = call(copy, TINY, arguments)
     assert status == 2 and all(text in output for text in said), output
     assert "Traceback" not in output and "[24, 12][1]" not in output
+
+
+def own(folder, change):
+    """Makes the states of a run those of a user, changed."""
+    path = folder / "states.h5"
+    with h5py.File(path, "r+") as file:
+        file.attrs.pop("sampling", None)
+        change(file)
+    seal(path)
+    (folder / "sample.json").unlink(missing_ok=True)
+
+
+def turned(file):
+    for name in ("Y", "Y_next"):
+        file[name][...] = file[name][...][:, ::-1]
+
+
+def of_two_dt(file):
+    file["dt"][::2] *= 3.0
+
+
+def hotter(file):
+    file["T_next"][...] += 50.0
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [(turned, "the elements"), (hotter, "the enthalpy"), (of_two_dt, "validation.dt=4e-06")],
+)
+def test_states_of_ones_own_are_those_of_the_reactor(copy, call, change, told):
+    own(copy / "runs/tiny", change)
+    status, output = call(copy, TINY, "only=reduce")
+    assert status == 2 and told in output, output
+
+
+def test_networks_are_those_of_the_states_that_are_there(copy, call):
+    own(copy / "runs/tiny", lambda file: None)
+    status, output = call(copy, TINY, "only=reduce")
+    assert status == 2 and "stage0.safetensors was made with other settings" in output, output
+
+
+def test_an_exported_run_has_its_card_and_its_verdict(copy, tmp_path):
+    folder = copy / "runs/tiny"
+    known = read_json(folder / "surrogate.json")
+    written = combred.export_surrogate(folder, tmp_path)
+    assert read_json(tmp_path / "surrogate.json")["accuracy"] == known["accuracy"] != {}
+    assert tmp_path / "surrogate.pt" in written
+    known["accuracy"]["rejected"] = "the delays are late"
+    (folder / "rejected.json").write_text(json.dumps(known))
+    (folder / "surrogate.json").unlink()
+    assert combred.export_surrogate(folder, tmp_path)[0].name == "rejected.pt"
+    with pytest.raises(ValueError, match="rejected: the delays are late"):
+        combred.native.export(folder, tmp_path)
 
 
 def test_a_network_outlives_a_damaged_record(copy, call):

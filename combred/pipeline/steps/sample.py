@@ -11,8 +11,10 @@ import torch
 from rich.markup import escape
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.thermo import Thermo
 from combred.chemistry.transport import has_transport
 from combred.config.data import SamplingSettings, SensitivitySettings
+from combred.config.fields import require
 from combred.files.parts import forget_parts
 from combred.files.records import write_record
 from combred.pipeline.console import console, progress
@@ -31,6 +33,7 @@ HELD_OUT = 0.05  # share of the trajectories
 SAMPLED = (
     "`python -m combred.pipeline only=sample` makes a missing one; run=NAME names another run."
 )
+CONSERVED, OFF_ELEMENTS, OFF_T = 512, 1e-4, 1.0  # rows; changes of mass fractions; K
 CALIBRATION = 20_000  # training states that least squares and errors of a reduction use
 
 
@@ -52,10 +55,15 @@ class Data:
         return surrogate.transform.inputs(state, dt)
 
 
-def read_data(states: Artefact, sensitive: Artefact, mechanism: Mechanism, seed: int) -> Data:
-    """The data in two files. Raises ValueError where they were made with other settings, or where
-    none can be held out."""
+def read_data(
+    states: Artefact, sensitive: Artefact, mechanism: Mechanism, seed: int, dt: float | None
+) -> Data:
+    """The data in two files; dt [s]: the one time step of the network, None for any. Raises
+    ValueError where they were made with other settings, where none can be held out, and for states
+    of one's own over another dt, or that do not conserve elements and enthalpy."""
     table = _open(states, mechanism)
+    if table.provenance is None:
+        _require_usable(table, mechanism, seed, dt)
     rows, held_out = read_sensitive_states(sensitive), table.held_out(HELD_OUT, seed)
     with of_settings("sampling.states; sampling.ignitions of sampling.sampler=premixed"):
         require_held_out(held_out)
@@ -67,6 +75,35 @@ def _open(states: Artefact, mechanism: Mechanism) -> StateTable:
         table = open_states(states.path, mechanism)
     states.require(table.provenance)
     return table
+
+
+def _require_usable(table: StateTable, mechanism: Mechanism, seed: int, dt: float | None) -> None:
+    """ValueError for states of one's own over another time step than dt, and where their elements
+    or enthalpy change over it: another order of species, another unit, or another reactor."""
+    for block in table.chunks():
+        if dt is None:
+            break
+        require(
+            bool(np.allclose(block.dt, dt, rtol=1e-6)),
+            f"{table.path} has states over dt = {block.dt.min():g} to {block.dt.max():g} s, and a "
+            f"network of the state alone has one, validation.dt={dt:g} s: give states over this "
+            "dt, or network.kinetics=true",
+        )
+    some = table.draw(np.ones(table.rows, bool), CONSERVED, seed)
+    elements = np.abs((some.Y_next - some.Y) @ mechanism.elements.T).max(1)
+    thermo = Thermo(mechanism)
+    heat = thermo.enthalpy(some.T_next, some.Y_next) - thermo.enthalpy(some.T, some.Y)
+    kelvin = np.abs(heat) / thermo.heat_capacity(some.T, some.Y)
+    for off, allowed, what in (
+        (elements, OFF_ELEMENTS, "elements (mass fractions)"),
+        (kelvin, OFF_T, "enthalpy (over the heat capacity, K)"),
+    ):
+        require(
+            float(off.max()) <= allowed,
+            f"{table.path}: over dt the {what} of a state change by {off.max():.2g}, and a closed "
+            "adiabatic reactor at constant pressure keeps both: look at the order of the species "
+            "(that of the mechanism), the units (K, Pa, mass fractions, s) and the reactor",
+        )
 
 
 def read_sensitive_states(artefact: Artefact) -> SensitiveStates | None:

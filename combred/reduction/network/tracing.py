@@ -109,4 +109,6 @@ class Traced:
         weight = getattr(module, "weight", None)  # pruned or weight-normed by a hook: no parameter
         if hasattr(module, "parametrizations") or not isinstance(weight, nn.Parameter | None):
             return f"the weights of {name} are parametrised"
+        if module._forward_hooks or module._forward_pre_hooks:
+            return f"{name} has hooks, which may change what it computes: remove them"
         return ""

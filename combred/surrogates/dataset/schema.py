@@ -35,6 +35,7 @@ USUAL = SAMPLERS.index("ignition"), FLAME, SAMPLERS.index("flow ignition")
 FLAMES = range(FLAME, FLAME + 3)
 FLOW = SAMPLERS.index("flow ignition")  # the kinds of `combred.experiments.flow` begin here
 CHUNK = 16_384  # rows
+REACTOR = "adiabatic, constant pressure"
 
 
 class StateFileError(ValueError):
@@ -52,7 +53,7 @@ def state_attributes(mechanism: Mechanism, provenance: dict) -> dict:
         "mechanism": mechanism.name,
         "mechanism_sha256": mechanism.sha256,
         "species": list(mechanism.species_names),
-        "reactor": "adiabatic, constant pressure",
+        "reactor": REACTOR,
         "samplers": list(SAMPLERS),
         "versions": json.dumps({"cantera": cantera.__version__, "h5py": h5py.__version__}),
         **{k: json.dumps(v) if isinstance(v, dict) else v for k, v in provenance.items()},

@@ -4,9 +4,11 @@ Takes a file of the schema `dataset.schema`; gives a `StateTable`, which the tra
 training read in chunks.
 """
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import h5py
@@ -17,7 +19,16 @@ from combred.chemistry.states import OFF_SUM
 from combred.config.fields import shown
 from combred.experiments.labelled import Block
 from combred.files.hdf5 import UNREADABLE, opened
-from combred.surrogates.dataset.schema import CHUNK, FLAMES, FORMAT, UNITS, USUAL, StateFileError
+from combred.surrogates.dataset.schema import (
+    CHUNK,
+    FLAMES,
+    FORMAT,
+    REACTOR,
+    STATE_UNITS,
+    UNITS,
+    USUAL,
+    StateFileError,
+)
 
 AGAIN = "Move it away and sample its states again."
 
@@ -74,7 +85,10 @@ class StateTable:
         is not physical: not finite, T, p or dt <= 0, Y < -1e-9, or the sum of Y off 1 by 1e-3."""
         try:
             with opened(self.path) as file:
-                block = Block(**{name: file[name][start:stop] for name in UNITS})
+                block = Block(**{
+                    name: np.asarray(file[name][start:stop], float if name in STATE_UNITS else None)
+                    for name in UNITS
+                })  # fmt: skip
         except UNREADABLE as error:
             raise StateFileError(
                 f"{self.path}, rows {start} to {stop}, cannot be read "
@@ -133,6 +147,25 @@ class StateTable:
         return np.isin(self.sources, chosen)
 
 
+def digest_of_own(path: Path) -> str:
+    """The digest of a state file that was not made by `sampling`; "" of one that was, of a damaged
+    one, and where there is none."""
+    try:
+        now = path.stat()
+        return _digest_of_own(path, now.st_mtime_ns, now.st_size)
+    except UNREADABLE:
+        return ""
+
+
+@lru_cache(maxsize=4)
+def _digest_of_own(path: Path, *_: int) -> str:
+    with opened(path) as file:
+        if "sampling" in file.attrs:
+            return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
 def open_states(path: Path, mechanism: Mechanism) -> StateTable:
     """Open a state file, and check that it is complete and was made for this mechanism.
 
@@ -146,6 +179,7 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
             attributes = dict(file.attrs)
             missing = [name for name in UNITS if not isinstance(file.get(name), h5py.Dataset)]
             shapes = {name: file[name].shape for name in UNITS if name not in missing}
+            units = {name: file[name].attrs.get("units", UNITS[name]) for name in shapes}
             if not missing:
                 sources, samplers = file["source"][...], file["sampler"][...]
     except UNREADABLE as error:
@@ -159,6 +193,7 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
             "combred/surrogates/dataset/schema.py."
         )
     _require_whole(path, attributes, shapes, mechanism)
+    _require_meaning(path, attributes, units, mechanism)
     kinds, whole = attributes["samplers"], samplers.dtype.kind in "biu"
     if np.ndim(kinds) != 1 or not whole or not 0 <= samplers.min() <= samplers.max() < len(kinds):
         raise StateFileError(
@@ -170,6 +205,20 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
     except UNREADABLE as error:
         raise StateFileError(f"{path} has attributes that cannot be read. {AGAIN}") from error
     return table
+
+
+def _require_meaning(path: Path, attributes: dict, units: dict, mechanism: Mechanism) -> None:
+    """StateFileError where a file says that it has other species, units or another reactor."""
+    names = list(map(str, attributes.get("species", mechanism.species_names)))
+    told: dict[str, tuple] = {"species": (names, list(mechanism.species_names))}
+    told["reactor"] = str(attributes.get("reactor", REACTOR)), REACTOR
+    told |= {f"units of {name}": (str(unit), UNITS[name]) for name, unit in units.items()}
+    for name, (given, needed) in told.items():
+        if given != needed:
+            raise StateFileError(
+                f"{path} has {name} {shown(given, 200)}, and this run needs {shown(needed, 200)}: "
+                "write the file again with these, as of combred/surrogates/dataset/schema.py"
+            )
 
 
 def _require_whole(

@@ -7,6 +7,7 @@ size, range, accuracy, training.
 
 import difflib
 import hashlib
+import math
 import os
 import re
 from contextlib import suppress
@@ -74,6 +75,21 @@ def network_of(name_or_path: str | Path) -> Path:
             raise FileNotFoundError(_unknown(str(name_or_path)))
         require_network(path)
     return path
+
+
+def card_of(path: Path) -> dict | None:
+    """The card of the network in a file: of a shipped model, or the one that the run of a stage
+    wrote beside it when it exported this stage; None without one."""
+    if path.parent == FOLDER:
+        return models().get(path.stem)
+    stage = STAGE.fullmatch(path.name)
+    for file in map(path.with_name, ("surrogate.json", "rejected.json")):
+        card = read_card(file) if stage and file.is_file() else {}
+        if stage and card.get("training", {}).get("stage") == int(stage[1]):
+            errors = card["accuracy"].get("delay_error", {})  # None: a case does not ignite
+            errors.update({key: math.inf for key, x in errors.items() if x is None})
+            return card
+    return None
 
 
 def last_stage(folder: Path) -> Path:

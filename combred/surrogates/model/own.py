@@ -62,13 +62,13 @@ def surrogate(
     fits = transform is None or len(transform.mean) == n
     require(fits, f"the transform's mean has one number for T, p and each species: {n}")
     fitted = _fitted(rows, mechanism, transform, dt)
-    network = copy.deepcopy(network).cpu().eval()
+    network = _copy(network)
     x = rows[:MANY] if transform is None else transform.inputs(rows[:MANY]).double()
     widths, double = _widths(network, x)
     _require_function(network, x if double else x.float())
     columns = _columns(mechanism, transform, widths[1])
     layers, why = relu_layers(network)
-    why = why or why_not(transform, mechanism)
+    why = why or why_not(transform, mechanism) or _why_other(network, layers, x, double)
     made: StateSurrogate
     if why or transform is None:
         code = Code(columns, transform, double)
@@ -79,6 +79,28 @@ def surrogate(
         made = StateSurrogate(mechanism, fitted, folded(layers, transform, fitted, columns))
     made.fit_trust([rows])
     return made.eval()
+
+
+def _copy(network: nn.Module) -> nn.Module:
+    """A copy on the CPU, for evaluation, of a network or of what torch.compile was given."""
+    try:
+        return copy.deepcopy(getattr(network, "_orig_mod", network)).cpu().eval()
+    except RuntimeError as error:  # of weights that are no parameters
+        raise ValueError(
+            f"the network cannot be copied ({one_line(error)}): make its pruning, weight_norm or "
+            "spectral_norm permanent, as by torch.nn.utils.prune.remove"
+        ) from error
+
+
+def _why_other(network: nn.Module, layers: list[nn.Linear], x: Tensor, double: bool) -> str:
+    """Why a network is another function than its layers with ReLU between them; "" if it is not."""
+    y = given = x if double else x.float()
+    with torch.no_grad():
+        for layer in layers:
+            y = nn.functional.linear(y, layer.weight, layer.bias)
+            y = y if layer is layers[-1] else torch.relu(y)
+        same = torch.allclose(network(given), y, 1e-4, 1e-5 * float(y.abs().max()))
+    return "" if same else "hooks, or a forward of its own, change what its layers compute"
 
 
 def _fitted(
@@ -183,7 +205,7 @@ def relu_layers(network: nn.Module) -> tuple[list[nn.Linear], str]:
                 return [], "it is no chain of layers"
         else:
             module = network.get_submodule(node.target) if node.op == "call_module" else node.target
-            if node.args[0] is not before:
+            if not node.args or node.args[0] is not before:
                 return [], "it is no chain of layers"
             if isinstance(module, nn.Linear) and not linear:
                 layers.append(module)

@@ -418,9 +418,16 @@ def test_a_residual_layer_has_an_affine_batch_norm_and_an_activation(affine, act
     assert [layer.name for layer in find_layers(network, IMAGE).layers] == found
 
 
+def hooked():
+    network = nn.Sequential(nn.Conv2d(3, 8, 1), nn.ReLU(), nn.Conv2d(8, 2, 1))
+    network[0].register_forward_hook(lambda module, x, y: torch.tanh(y))
+    return network
+
+
 @pytest.mark.parametrize(
     "network, reasons",
     [
+        (hooked, {"0": "0 has hooks"}),
         (tied, {"0": "2 shares its weights", "2": "2 shares", "4": "4 shares"}),
         (
             lambda: nn.Sequential(nn.Conv2d(3, 8, 3), nn.Flatten(), nn.BatchNorm1d(288),

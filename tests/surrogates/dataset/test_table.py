@@ -23,6 +23,30 @@ def test_rows_are_read_as_they_were_written(file, h2o2):
     assert np.array_equal(table.samplers, got["sampler"])
 
 
+def test_rows_of_float32_are_read_as_float64(file, h2o2):
+    with h5py.File(file, "r+") as stored:
+        T = stored["T"][...]
+        replaced("T", data=T.astype("f4"))(stored)
+    seal(file)
+    assert open_states(file, h2o2).read(0, 10).T.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("attribute", "of", "value", "told"),
+    [
+        ("species", "/", ["OH"], "has species .*OH.*needs .*H2"),
+        ("reactor", "/", "adiabatic, constant volume", "has reactor .*constant volume"),
+        ("units", "p", "atm", "units of p .*atm.*Pa"),
+    ],
+)
+def test_species_units_and_reactor_are_those_of_the_schema(file, h2o2, attribute, of, value, told):
+    with h5py.File(file, "r+") as stored:
+        stored[of].attrs[attribute] = value
+    seal(file)
+    with pytest.raises(StateFileError, match=told):
+        open_states(file, h2o2)
+
+
 @pytest.mark.parametrize("rows", [2, 100])
 def test_chunks_of_a_mask_are_its_rows_in_order(file, h2o2, rows):
     table = open_states(file, h2o2)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from compiled_program import compile_quickly
 from torch import nn
+from torch.nn.utils import prune
 
 import combred
 from combred.native import compile as compiled
@@ -106,6 +107,55 @@ def test_a_trained_network_is_trusted_stored_and_compiled(steps, h2o2, tmp_path,
 def _with(made, mechanism):
     network, transform = made
     return network, mechanism, transform
+
+
+class Twice(nn.Linear):
+    """A layer with a forward of its own."""
+
+    def forward(self, x):
+        return 2.0 * super().forward(x)
+
+
+class Divided(nn.Module):
+    """A chain of layers behind a buffer."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.register_buffer("by", torch.full((n,), 2.0))
+        self.layers = nn.Sequential(nn.Linear(n, 8), nn.ReLU(), nn.Linear(8, n))
+
+    def forward(self, x):
+        return self.layers(x / self.by)
+
+
+@pytest.mark.parametrize("what", ["hook", "own forward", "buffer", "one layer", "compiled"])
+def test_what_is_more_than_its_layers_stays_in_torch(steps, h2o2, what):
+    network, transform = make(steps)
+    n = len(transform.mean)
+    if what == "hook":
+        network[0].register_forward_hook(lambda module, x, y: 3.0 * y)
+    elif what == "own forward":
+        network = nn.Sequential(Twice(n, 8), nn.ReLU(), nn.Linear(8, n))
+    else:
+        network = {"buffer": Divided(n), "one layer": nn.Linear(n, n)}.get(what, network)
+    given = torch.compile(network) if what == "compiled" else network
+    made = combred.surrogate(given, h2o2, transform, dt=DT, states=steps[0])
+    assert isinstance(made, OwnSurrogate) == (what != "compiled")
+    state = torch.from_numpy(steps[0][:9])
+    change, _ = made.predicted_change(state, made.transform.variables(state), torch.full((9,), DT))
+    with torch.no_grad():
+        z = network(transform.inputs(state).float()).double()
+    expected = (
+        made.code.change(made.transform.variables(state), z) if what != "compiled" else change
+    )
+    assert torch.allclose(change, expected, 1e-4, 1e-9)
+
+
+def test_a_network_that_cannot_be_copied_is_told_what_to_do(steps, h2o2):
+    network, transform = make(steps)
+    prune.l1_unstructured(network[0], "weight", 0.5)
+    with pytest.raises(ValueError, match="cannot be copied .*prune.remove"):
+        combred.surrogate(network, h2o2, transform, dt=DT, states=steps[0])
 
 
 def test_outputs_by_name_and_number(steps, h2o2):

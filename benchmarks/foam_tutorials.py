@@ -32,7 +32,7 @@ from cantera import ck2yaml
 
 import combred
 from benchmarks.flows import REFERENCE, UPWIND, home_of, start
-from benchmarks.kept import COUPLING, kept, stamp
+from benchmarks.kept import COUPLING, DISPATCH, kept, stamp
 from benchmarks.openfoam import (
     MECHANISM,
     THERMOPHYSICAL,
@@ -283,8 +283,8 @@ def main() -> None:
     for name in given.names:
         kind, measure = ("cells", one_cell) if name in CELLS else ("flames", flame)
         # The cells have mechanisms of their own, of the same sources in C++.
-        of = MECHANISM if name in CELLS else TUTORIALS[name].mechanism
-        made = stamp(__file__, COUPLING, of)
+        of = (MECHANISM, DISPATCH) if name in CELLS else (TUTORIALS[name].mechanism,)
+        made = stamp(__file__, COUPLING, *of)
         found[kind][name] = measure(name, home_of(folder, made), library) | made
         print(f"{name:30} {json.dumps(strict(found[kind][name]))}", flush=True)
     if "counterflow, LTS" in given.names:

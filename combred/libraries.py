@@ -71,7 +71,7 @@ def export_surrogate(
         raise ValueError("a mechanism has no network: combred.native.export writes its solver")
     card = card or own_card(surrogate)
     require_card_of(surrogate, card)
-    rejected = shown(card.get("accuracy", {}).get("rejected", ""), 1000)
+    rejected = shown(_rejection(card), 1000)
     path = Path(folder) / ("rejected.pt" if rejected else "surrogate.pt")
     path.parent.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -103,7 +103,7 @@ def _writer(
     mechanism, surrogate, card, title = _named(what, card, title)
     if surrogate is None:
         return mechanism, exporter.SOLVER_LIBRARY, partial(exporter.export, mechanism)
-    if why := (card or {}).get("accuracy", {}).get("rejected", ""):
+    if why := _rejection(card):
         raise ValueError(f"the network is rejected: {shown(why, 1000)}. A run accepts more with "
                          "export.accept, as export.accept=ignition:5%")  # fmt: skip
     from combred.surrogates.library import generator, torchscript
@@ -113,6 +113,12 @@ def _writer(
         extension = generator.extension(surrogate, card, title)
         return mechanism, LIBRARY, partial(exporter.export, mechanism, extension=extension)
     return mechanism, LIBRARY, partial(torchscript.export, surrogate, card=card, title=title)
+
+
+def _rejection(card: object) -> str:
+    """Why a card rejects its network for flow codes; "" where it does not, or is no card."""
+    accuracy = card.get("accuracy") if isinstance(card, dict) else None
+    return accuracy.get("rejected", "") if isinstance(accuracy, dict) else ""
 
 
 def compile_cuda(what: "Exported", device: "torch.device | str" = "cuda") -> "CudaLibrary":

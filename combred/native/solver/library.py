@@ -109,9 +109,8 @@ class Integrator(Stepper):
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
 
     def _why(self, found: Solution, i: int, dt: float) -> str:
-        """As `Stepper._why`."""
-        remedy = ". Or its sources take away more than there is: give smaller ones"
-        return super()._why(found, i, dt) + remedy * (self.sources is not None)
+        more = ", or smaller sources, which may take more than there is"
+        return super()._why(found, i, dt) + more * (self.sources is not None)
 
     def time_to(
         self, T: Rows, p: Real, Y: Rows, until: Rows, longest: Real, tolerance: Tolerance = None
@@ -123,8 +122,6 @@ class Integrator(Stepper):
         if self.sources:
             raise ValueError("time_to knows no sources: advance in short steps, and look at T")
         states = states_of(T, p, Y)
-        if np.shape(until) not in ((), (len(states),)):
-            raise ValueError(f"until has the shape {np.shape(until)}: give ({len(states)},)")
         wanted, times = np.array(np.broadcast_to(until, len(states)), float), np.empty(len(states))
         chosen = self.tolerance if tolerance is None else tolerance
         how = longest, chosen, 0, self.reactor, (wanted, times)
@@ -172,16 +169,13 @@ class Solver(Integrator):
         `MultipliedSolver`."""
         from combred.native.solver.multipliers import MultipliedSolver
 
-        kept = self.volume, self.enthalpy
-        found = MultipliedSolver(self.mechanism, factors, self.tolerance, *kept)
-        return found.with_sources(self.sources)
+        of = self.mechanism, factors, self.tolerance, self.volume, self.enthalpy
+        return MultipliedSolver(*of).with_sources(self.sources)
 
     def __repr__(self) -> str:
-        kept = ("pressure", "volume", "density and enthalpy")[self.reactor]
-        return (
-            f"<combred.solver of {self.mechanism.name}: {self.mechanism.n_species} species, at "
-            f"constant {kept}, tolerance {self.tolerance:g}>"
-        )
+        kept, of = ("pressure", "volume", "density and enthalpy")[self.reactor], self.mechanism
+        said = f"of {of.name}: {of.n_species} species, at constant {kept}"
+        return f"<combred.solver {said}, tolerance {self.tolerance:g}>"
 
     def __reduce__(self) -> tuple:
         of = self.mechanism, self.tolerance, self.volume, None, self.enthalpy

@@ -109,8 +109,7 @@ class Integrator(Stepper):
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
 
     def _why(self, found: Solution, i: int, dt: float) -> str:
-        more = ", or smaller sources, which may take more than there is"
-        return super()._why(found, i, dt) + more * (self.sources is not None)
+        return super()._why(found, i, dt) + ", or smaller sources" * (self.sources is not None)
 
     def time_to(
         self, T: Rows, p: Real, Y: Rows, until: Rows, longest: Real, tolerance: Tolerance = None
@@ -165,8 +164,7 @@ class Solver(Integrator):
         self.mechanism = mechanism
 
     def with_multipliers(self, factors: Rows) -> "MultipliedSolver":
-        """This solver with factors (n_reactions,) on the rate constants. Raises ValueError as
-        `MultipliedSolver`."""
+        """This solver with factors (n_reactions,) on its rate constants, as `MultipliedSolver`."""
         from combred.native.solver.multipliers import MultipliedSolver
 
         of = self.mechanism, factors, self.tolerance, self.volume, self.enthalpy

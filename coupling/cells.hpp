@@ -181,11 +181,12 @@ inline void Cells::match() {
         if (std::find(ours.begin(), ours.end(), name) == ours.end()) surplus.push_back(name);
     }
     if (!missing.empty() || !surplus.empty()) {
+        std::string text;
+        if (!missing.empty()) text = "The mixture lacks the species " + listed(missing) + " of the library. ";
+        if (!surplus.empty()) text += "The library has no " + listed(surplus) + ". ";
         throw Mismatch(
-            "The mixture lacks the species " + listed(missing) + " of the library, and the library "
-            "has no " + listed(surplus) + ". Use one mechanism for both. A species that takes part "
-            "in no reaction, as a tracer or argon, belongs into the mechanism, too: its heat "
-            "capacity changes T."
+            text + "Use one mechanism for both. A species that takes part in no reaction, as a "
+            "tracer or argon, belongs into the mechanism, too: its heat capacity changes T."
         );
     }
     cell_.Y.resize(species());

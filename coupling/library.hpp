@@ -188,7 +188,7 @@ inline void require_whole(const std::string& file) {
 inline Library::Loaded::Loaded(const std::string& file) {
     if (!std::ifstream(file)) {
         throw std::runtime_error(
-            file + " is missing or cannot be read: combred.native.export writes such libraries"
+            file + " is missing or cannot be read: `combred export` writes such libraries"
         );
     }
     try {

@@ -98,3 +98,5 @@ def test_species_that_one_of_both_lacks_are_named(advance, libraries, drm19, sta
     done, _ = advance(libraries["solver"], *states, [*names, "HE"])
     assert done.returncode == 2 and "lacks the species 2(CH3O C2H6) of" in done.stderr
     assert "has no 2(XCH3O HE). Use one mechanism" in done.stderr
+    done, _ = advance(libraries["solver"], *states, [*drm19.species_names, "HE"])
+    assert done.returncode == 2 and "lacks" not in done.stderr and "no 1(HE)" in done.stderr

@@ -170,6 +170,8 @@ def test_a_case_is_as_its_version_reads_it(name, tmp_path, monkeypatch):
     assert model in text["chemistryProperties"] and (name[0] == "v") == (not usual)
     later = name not in ("v2506", "7")
     assert ('#include "thermo"' in text[physical]) == later == ("species ( H2 H" in text["thermo"])
+    # Foundation 7 does not know <constant>.
+    assert ('"$FOAM_CASE/constant/reactions"' in text[physical]) == (not later)
     types = set(re.findall(r"type (\w+);", text["reactions"]))
     kinds = {
         "reversibleArrhenius",

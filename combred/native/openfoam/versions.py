@@ -27,8 +27,8 @@ THERMO_TYPE = """thermoType
 }}
 """
 READER = """chemistryReader foamChemistryReader;
-foamChemistryThermoFile "<constant>/thermo";
-foamChemistryFile "<constant>/reactions";
+foamChemistryThermoFile "$FOAM_CASE/constant/thermo";
+foamChemistryFile "$FOAM_CASE/constant/reactions";
 """
 LIBS = """libs ("libcombredChemistry.so");
 // compiled by `combred openfoam` in a shell where OpenFOAM is sourced

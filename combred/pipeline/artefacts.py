@@ -30,7 +30,7 @@ def states(run: Run) -> Artefact:
     """states.h5: the labelled states, or states of the user's own."""
     path = run.path("states.h5")
     if own := digest_of_own(path):
-        return Artefact(path, {"own": own})
+        return Artefact(path, {"states.h5 of the user": own})
     return Artefact(path, provenance(run.settings.sampling, run.settings.seed))
 
 

@@ -107,7 +107,7 @@ def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) 
     start = stored_inputs(run.weights(0)).get("shipped", "scratch")
     made = describe_training(asdict(s), run.mechanism, s.stage, data.table.rows, start)
     if data.table.provenance is None:
-        made["sampling"] = "states of the user's own"
+        made |= {"sampling": {}, "states_of": "the user"}
     accuracy = describe_accuracy(measured, validation["inputs"])
     if rejected := exceeded(measured, s.export.limits):
         accuracy["rejected"] = rejected

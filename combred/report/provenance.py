@@ -48,7 +48,7 @@ def training_rows(s: dict, folder: Folder) -> list[list[str]]:
     does = "sees the state alone; one dt"
     if s["network"]["kinetics"]:
         does = "corrects quasi-steady-state (QSS) steps; any dt in its range"
-    own = "own" in folder.sample.get("inputs", {})
+    own = "states.h5 of the user" in folder.sample.get("inputs", {})
     sampled = [
         ["states sampled", f"{kinds}: {ranges(sampling)}"],
         ["time step dt of the states", f"{span(sampling['dt'])}{NBSP}s"],

@@ -32,7 +32,7 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
     """
     run = Folder(folder, mechanism)
     s = run.settings
-    own = "own" in run.sample.get("inputs", {})
+    own = "states.h5 of the user" in run.sample.get("inputs", {})
     trained = f" The states of the training have {ranges(s['sampling'])}." if s and not own else ""
     page = Page(
         title=f"Networks, solver and CVODE: {run.inputs['fuel']}, {mechanism.name}",

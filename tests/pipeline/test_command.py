@@ -18,6 +18,8 @@ from combred.files.hdf5 import seal
 from combred.files.records import read_json
 from combred.pipeline import command as pipeline
 from combred.surrogates.files.export import load_torchscript
+from combred.surrogates.files.shipped import card_of, last_stage
+from combred.surrogates.library import generator
 from combred.surrogates.sampling.premixed.states import PremixedStates
 
 
@@ -156,9 +158,15 @@ def test_an_exported_run_has_its_card_and_its_verdict(copy, tmp_path):
     written = combred.export_surrogate(folder, tmp_path)
     assert read_json(tmp_path / "surrogate.json")["accuracy"] == known["accuracy"] != {}
     assert tmp_path / "surrogate.pt" in written
+    known = card_of(last_stage(folder))
+    of_own = known | {"training": known["training"] | {"sampling": {}, "states_of": "the user"}}
+    assert generator.extension(combred.load(folder), of_own, "").files
+    (folder / "rejected.json").write_text(json.dumps(known | {"training": "none"}))
+    (folder / "surrogate.json").rename(tmp_path / "kept.json")
+    with pytest.raises(ValueError, match="rejected.json is no card of a run"):
+        combred.export_surrogate(folder, tmp_path)
     known["accuracy"]["rejected"] = "the delays are late"
     (folder / "rejected.json").write_text(json.dumps(known))
-    (folder / "surrogate.json").unlink()
     assert combred.export_surrogate(folder, tmp_path)[0].name == "rejected.pt"
     with pytest.raises(ValueError, match="rejected: the delays are late"):
         combred.native.export(folder, tmp_path)

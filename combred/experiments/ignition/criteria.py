@@ -51,10 +51,11 @@ def ignition_delay(  # noqa: PLR0913
 
     criterion: "max dT/dt" is the time at which T rises fastest; a number, that at which T has risen
     by so many kelvin; "half rise", by half the way to equilibrium; "peak OH", or of another
-    species, that of its largest mass fraction; "first stage", of the largest dT/dt before a lull,
-    where there are two stages. Infinite where the mixture does not ignite within `longest` [s], or
-    has no such stage or peak; for maxima and stages, T has to rise by 400 K. NaN where the solver
-    fails. tolerance: of the solver, as in `advance`; threads: how many share the mixtures.
+    species, that of its largest mass fraction, until it falls by 30 % after the ignition; "first
+    stage", of the largest dT/dt before a lull, where there are two stages. Infinite where the
+    mixture does not ignite within `longest` [s], or has no such stage or peak; for maxima and
+    stages, T has to rise by 400 K. NaN where the solver fails. tolerance: of the solver, as in
+    `advance`; threads: how many share the mixtures.
 
     Raises ValueError for another criterion, and for states that are not valid.
     """

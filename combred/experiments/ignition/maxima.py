@@ -4,6 +4,7 @@ Takes a compiled solver, and mixtures whose delays are roughly known; gives the 
 maxima, looked for in short steps around the ignition.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +20,41 @@ SHRINK, DOWN, UP = 0.85, 40, 1.1  # steps to the steepest rise, for a peak; grow
 PAST, HIGHER = 0.7, 1e-3  # share of a maximum at which it has passed; by how much a peak is higher
 FINER, SHARP = 12, 5e-3  # steps around a maximum; the longest of them, in delays
 RISE = 100.0  # K, in a step to the peak of a species, which may be as narrow as the rise of T
-EARLY, AFTER = 60, 12  # steps until T has risen by `BEFORE`, if a peak is there, and after that
+# Steps before the rise: their number, the first one's share of that time, growth, and the most.
+EARLY, FIRST, OF_EARLY, MOST_EARLY = 60, 1e-3, 1.15, 160
+
+Stop = Callable[[np.ndarray, Rows, Rows, Rows, Rows], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Time steps of n states: the first ones (n,) [s], their growth, how many at most, and the
+    longest (n,) [s]."""
+
+    first: Rows
+    growth: float
+    most: int
+    longest: Rows | float = np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """Of n states the path (k + 1, n, 2 + n_species) at times (k + 1, n) [s], and samples (k, n) of
+    a quantity at the times `at` (k, n)."""
+
+    path: np.ndarray
+    times: np.ndarray
+    at: np.ndarray
+    samples: np.ndarray
+
+    def joined(self, later: "Track") -> "Track":
+        """This one and one that begins at its end."""
+        return Track(
+            np.concatenate([self.path, later.path[1:]]),
+            np.concatenate([self.times, later.times[1:]]),
+            np.concatenate([self.at, later.at]),
+            np.concatenate([self.samples, later.samples]),
+        )
 
 
 @dataclass(frozen=True)
@@ -45,22 +80,13 @@ class Way:
             return (after[:, 0] - before[:, 0]) / dt
         return after[:, 2 + self.species]
 
-    def march(
-        self,
-        states: np.ndarray,
-        t: Rows,
-        dt: Rows,
-        growth: float,
-        most: int,
-        passes: bool = False,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """States (k + 1, n, 2 + n_species) and times (k + 1, n) [s] in at most `most` steps from
-        the time t, and times and samples (k, n) of the quantity. Steps dt [s] grow. passes: a state
-        stays where it is after the maximum has passed, and all end when none moves. Steps to
-        the peak of a species are halved where T rises by `RISE`."""
+    def march(self, states: np.ndarray, t: Rows, steps: Steps, stop: Stop | None = None) -> Track:
+        """The track from the time t (n,) [s]. stop: of the states that go on, by their rows, T,
+        times, samples and the largest samples so far, those that stay where they are. Steps to the
+        peak of a species are halved where T rises by `RISE`."""
         path, times, at, samples = [states], [t], [], []
-        largest, live = np.full(len(t), -np.inf), np.arange(len(t))
-        while len(live) and len(path) <= most:
+        largest, live, dt = np.full(len(t), -np.inf), np.arange(len(t)), steps.first
+        while len(live) and len(path) <= steps.most:
             after, s, dt = path[-1].copy(), times[-1].copy(), dt.copy()
             rows = live
             while len(rows):
@@ -73,71 +99,76 @@ class Way:
             sample[live] = self.sample(path[-1][live], after[live], dt[live])
             middle[live] = s[live] - (0.5 * dt[live] if self.species is None else 0.0)
             largest = np.fmax(largest, sample)
-            if passes:
-                past = (sample[live] < PAST * largest[live]) & (after[live, 0] > self.hot[live])
-                live = live[~past]
+            if stop:
+                live = live[~stop(live, after[live, 0], s[live], sample[live], largest[live])]
             for column, new in zip(
                 (path, times, at, samples), (after, s, middle, sample), strict=True
             ):
                 column.append(new)
-            dt = growth * dt
-        return np.array(path), np.array(times), np.array(at), np.array(samples)
+            dt = np.minimum(steps.growth * dt, steps.longest)
+        return Track(*map(np.array, (path, times, at, samples)))
+
+    def past(self, rows: np.ndarray, T: Rows, _: Rows, sample: Rows, largest: Rows) -> np.ndarray:
+        """Where a maximum has passed, as `march` stops."""
+        return (sample < PAST * largest) & (T > self.hot[rows])
 
 
-def maximum(way: Way, states: np.ndarray, delay: Rows, early: bool = False) -> Rows:
+def maximum(way: Way, states: np.ndarray, delay: Rows) -> Rows:
     """The times (n,) [s] of the maxima of states [T, p, Y] (n, 2 + n_species), whose T has risen by
-    `IGNITED` after `delay` (n,) [s]. Infinite where there is no maximum, NaN where the solver
-    fails. early: the maximum of a species is before T has risen by `BEFORE`."""
-    initial = states
-    T, every = states[:, 0], np.arange(len(states))
+    `IGNITED` after `delay` (n,) [s]: of a species, the largest until it has fallen to `PAST` of
+    that after the ignition. Infinite where there is no maximum, or the initial mass fraction is the
+    largest; NaN where the solver fails."""
+    initial, T = states, states[:, 0]
     t = way.solver.time_to(
         T, states[:, 1], states[:, 2:], T + BEFORE, MARGIN * delay, way.tolerance
     )
     t = np.fmin(t, delay)  # NaN where the solver fails
-    dt = np.maximum((delay - t) / OF_RISE, SHARP * delay)
-    near = np.flatnonzero((delay - t <= SLOW * delay) & (t > 0.0) & (not early))
+    near = np.flatnonzero((delay - t <= SLOW * delay) & (t > 0.0))
     states, start = states.copy(), np.zeros(len(t))
     states[near], start[near] = way.later(states[near], t[near]), t[near]
-    if early:
-        path, times, at, samples = way.march(states, start, t / EARLY, 1.0, EARLY + AFTER)
-    elif way.species is not None:  # a peak is as narrow as the ignition
-        steep = maximum(replace(way, species=None), initial, delay)
-        steep = np.where(np.isfinite(steep) & (steep > start), steep, np.maximum(delay, start))
-        dt = np.maximum(steep - start, SHARP * delay) * (1.0 - SHRINK)
-        before = way.march(states, start, dt, SHRINK, DOWN)
-        begin, dt = (before[0][-1], before[1][-1]), dt * SHRINK**DOWN
-        after = way.march(*begin, dt, UP, MOST + DOWN, passes=True)
-        path, times = (np.concatenate([before[k], after[k][1:]]) for k in (0, 1))
-        at, samples = (np.concatenate([before[k], after[k]]) for k in (2, 3))
-    else:
-        path, times, at, samples = way.march(states, start, dt, GROWTH, MOST, passes=True)
-    i = samples.argmax(axis=0)
-    none, passed = (i == len(samples) - 1) & (not early), np.zeros(0, int)
-    if way.species is not None:
-        first, end = path[0, :, 2 + way.species], path[-1, :, 2 + way.species]
-        none |= (end > (1.0 - HIGHER) * samples[i, every]) & (not early)
-        passed = np.flatnonzero((first >= samples[0]) & (i == 0) & (start > 0.0) & ~none)
-        none |= (start == 0.0) & (first >= (1.0 - HIGHER) * samples[i, every])
-        if len(passed):
-            of = replace(way, hot=way.hot[passed])
-            earlier = maximum(of, initial[passed], delay[passed], early=True)
-    found, rows = np.empty(len(t)), every
+    if way.species is None:
+        dt = np.maximum((delay - t) / OF_RISE, SHARP * delay)
+        track = way.march(states, start, Steps(dt, GROWTH, MOST), way.past)
+        found, _, i = _largest(way, track, delay)
+        return np.where(i == len(track.samples) - 1, np.inf, found)
+    # A peak is as narrow as the ignition.
+    steep = maximum(replace(way, species=None), initial, delay)
+    steep = np.where(np.isfinite(steep) & (steep > start), steep, np.maximum(delay, start))
+    dt = np.maximum(steep - start, SHARP * delay) * (1.0 - SHRINK)
+    before = way.march(states, start, Steps(dt, SHRINK, DOWN))
+    rest = Steps(dt * SHRINK**DOWN, UP, MOST + DOWN)
+    track = before.joined(way.march(before.path[-1], before.times[-1], rest, way.past))
+    end = start + 2.0 * dt  # within which a peak is found by the one or the other
+    early = way.march(
+        initial, np.zeros(len(t)), Steps(FIRST * end, OF_EARLY, MOST_EARLY, end / EARLY),
+        lambda rows, T, time, *_: time >= end[rows],
+    )  # fmt: skip
+    (found, top, _), (sooner, of_early, _) = (_largest(way, x, delay) for x in (track, early))
+    found, top = np.where(of_early > top, sooner, found), np.fmax(of_early, top)
+    first, last = initial[:, 2 + way.species], track.path[-1, :, 2 + way.species]
+    found = np.where(np.fmax(first, last) >= (1.0 - HIGHER) * top, np.inf, found)
+    return np.where(np.isnan(of_early + top + last), np.nan, found)
+
+
+def _largest(way: Way, track: Track, delay: Rows) -> tuple[Rows, Rows, np.ndarray]:
+    """Of the largest sample of each state: the time (n,) [s] by shorter steps around it, the sample
+    (n,) and its number."""
+    every = np.arange(len(delay))
+    found, rows, number = np.empty(len(delay)), every, track.samples.argmax(axis=0)
+    top, i = track.samples[number, every], number
     while True:
         first = np.maximum(i - (way.species is None), 0)
-        last = np.minimum(first + 3 - (way.species is not None), len(times) - 1)
+        last = np.minimum(first + 3 - (way.species is not None), len(track.times) - 1)
         column = np.arange(len(rows))
-        found[rows] = _vertex(at, samples, i)
-        states, start = path[first, column], times[first, column]
-        dt = (times[last, column] - start) / FINER
+        found[rows] = _vertex(track.at, track.samples, i)
+        states, start = track.path[first, column], track.times[first, column]
+        dt = (track.times[last, column] - start) / FINER
         coarse = np.flatnonzero(dt > SHARP * delay[rows] / FINER)
         if not len(coarse):
-            found = np.where(none, np.inf, found)
-            if len(passed):
-                found[passed] = earlier
-            return found
+            return found, top, number
         rows, states, start, dt = rows[coarse], states[coarse], start[coarse], dt[coarse]
-        path, times, at, samples = way.march(states, start, dt, 1.0, FINER)
-        i = samples.argmax(axis=0)
+        track = way.march(states, start, Steps(dt, 1.0, FINER))
+        i = track.samples.argmax(axis=0)
 
 
 def _vertex(at: np.ndarray, samples: np.ndarray, i: np.ndarray) -> Rows:

@@ -15,6 +15,8 @@ from combred.chemistry.thermo import Thermo
 from combred.chemistry.transport import has_transport
 from combred.config.data import SamplingSettings, SensitivitySettings
 from combred.config.fields import require
+from combred.experiments.labelled import Block
+from combred.files.hdf5 import opened
 from combred.files.parts import forget_parts
 from combred.files.records import write_record
 from combred.pipeline.console import console, progress
@@ -80,16 +82,16 @@ def _open(states: Artefact, mechanism: Mechanism) -> StateTable:
 def _require_usable(table: StateTable, mechanism: Mechanism, seed: int, dt: float | None) -> None:
     """ValueError for states of one's own over another time step than dt, and where their elements
     or enthalpy change over it: another order of species, another unit, or another reactor."""
-    for block in table.chunks():
-        if dt is None:
-            break
-        require(
-            bool(np.allclose(block.dt, dt, rtol=1e-6)),
-            f"{table.path} has states over dt = {block.dt.min():g} to {block.dt.max():g} s, and a "
-            f"network of the state alone has one, validation.dt={dt:g} s: give states over this "
-            "dt, or network.kinetics=true",
-        )
-    some = table.draw(np.ones(table.rows, bool), CONSERVED, seed)
+    with opened(table.path) as file:
+        steps = np.asarray(file["dt"])
+    require(
+        dt is None or bool(np.allclose(steps, dt, rtol=1e-6)),
+        f"{table.path} has states over dt = {steps.min():g} to {steps.max():g} s, and a network of "
+        f"the state alone has one, validation.dt={dt or 0.0:g} s: give states over this dt, or "
+        "network.kinetics=true",
+    )
+    first = int(np.random.default_rng([seed, 9]).integers(max(table.rows - CONSERVED, 0) + 1))
+    some = Block.join([table.read(0, CONSERVED), table.read(first, first + CONSERVED)])
     elements = np.abs((some.Y_next - some.Y) @ mechanism.elements.T).max(1)
     thermo = Thermo(mechanism)
     heat = thermo.enthalpy(some.T_next, some.Y_next) - thermo.enthalpy(some.T, some.Y)

@@ -207,12 +207,17 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
     return table
 
 
+def _text(attribute: object) -> str:
+    """An attribute of HDF5, which may be of bytes."""
+    return attribute.decode(errors="replace") if isinstance(attribute, bytes) else str(attribute)
+
+
 def _require_meaning(path: Path, attributes: dict, units: dict, mechanism: Mechanism) -> None:
     """StateFileError where a file says that it has other species, units or another reactor."""
-    names = list(map(str, attributes.get("species", mechanism.species_names)))
+    names = list(map(_text, attributes.get("species", mechanism.species_names)))
     told: dict[str, tuple] = {"species": (names, list(mechanism.species_names))}
-    told["reactor"] = str(attributes.get("reactor", REACTOR)), REACTOR
-    told |= {f"units of {name}": (str(unit), UNITS[name]) for name, unit in units.items()}
+    told["reactor"] = _text(attributes.get("reactor", REACTOR)), REACTOR
+    told |= {f"units of {name}": (_text(unit), UNITS[name]) for name, unit in units.items()}
     for name, (given, needed) in told.items():
         if given != needed:
             raise StateFileError(

@@ -80,12 +80,16 @@ def network_of(name_or_path: str | Path) -> Path:
 def card_of(path: Path) -> dict | None:
     """The card of the network in a file: of a shipped model, or the one that the run of a stage
     wrote beside it when it exported this stage; None without one."""
-    if path.parent == FOLDER:
+    path = path.resolve()
+    if path.parent == FOLDER.resolve():
         return models().get(path.stem)
     stage = STAGE.fullmatch(path.name)
     for file in map(path.with_name, ("surrogate.json", "rejected.json")):
         card = read_card(file) if stage and file.is_file() else {}
-        if stage and card.get("training", {}).get("stage") == int(stage[1]):
+        tables = [card.get(key) for key in ("training", "accuracy")]
+        if card and not all(isinstance(table, dict) for table in tables):
+            raise ValueError(f"{file} is no card of a run: its training or accuracy is no table")
+        if stage and card and card["training"].get("stage") == int(stage[1]):
             errors = card["accuracy"].get("delay_error", {})  # None: a case does not ignite
             errors.update({key: math.inf for key, x in errors.items() if x is None})
             return card

@@ -68,6 +68,15 @@ def test_a_peak_as_narrow_as_the_rise_of_T_is_found(solver_of, h2o2):
         assert np.abs(found / delay - 1.0).max() < 5e-4, species
 
 
+def test_of_two_peaks_the_higher_one_is_found(solver_of, h2o2):
+    """H2O2 has a hump of a quarter of its peak after the ignition, or a peak before the first steps
+    that are taken to a fast one. Times of CVODE."""
+    T, p = np.array([904.35, 1756.8]), ct.one_atm * np.array([0.5208, 5.46])
+    Y = h2o2.mixture("H2:1", "O2:1, N2:3.76", [0.994, 2.01])
+    found = combred.ignition_delay(solver_of(h2o2), T, p, Y, "peak H2O2")
+    assert found == pytest.approx([9.491e-3, 8.67e-7], rel=2e-3)
+
+
 def test_a_peak_is_of_the_species_of_this_very_name(solver_of, h2o2, monkeypatch):
     solver = solver_of(h2o2)
     names = ("oh", *solver.library.species[1:])

@@ -31,6 +31,14 @@ def test_rows_of_float32_are_read_as_float64(file, h2o2):
     assert open_states(file, h2o2).read(0, 10).T.dtype == np.float64
 
 
+def test_attributes_may_be_bytes(file, h2o2):
+    with h5py.File(file, "r+") as stored:
+        stored["p"].attrs["units"] = np.bytes_("Pa")
+        stored.attrs["species"] = np.array(h2o2.species_names, dtype="S8")
+    seal(file)
+    assert open_states(file, h2o2).rows == 10
+
+
 @pytest.mark.parametrize(
     ("attribute", "of", "value", "told"),
     [

@@ -45,8 +45,8 @@ def export(
     surrogate: card, found with a name; title: which surrogate it is, for the head of surrogate.cpp.
     A network that is too large for C++, or has none, becomes surrogate.pt, and libsurrogate.so
     calls LibTorch, with libsolver.so behind it. Raises FileNotFoundError where there is no such
-    mechanism or model, and as `combred.native.exporter.export`, which also says what happens
-    without a C++ compiler.
+    mechanism or model, ValueError for a network that its card rejects, and as
+    `combred.native.exporter.export`, which also says what happens without a C++ compiler.
     """
     return _writer(what, card, title)[2](Path(folder))
 
@@ -104,8 +104,8 @@ def _writer(
     if surrogate is None:
         return mechanism, exporter.SOLVER_LIBRARY, partial(exporter.export, mechanism)
     if why := _rejection(card):
-        raise ValueError(f"the network is rejected: {shown(why, 1000)}. A run accepts more with "
-                         "export.accept, as export.accept=ignition:5%")  # fmt: skip
+        raise ValueError(f"the network is rejected: {shown(why, 1000)}. A larger limit accepts it, "
+                         "as export.accept=ignition:5% of a run")  # fmt: skip
     from combred.surrogates.library import generator, torchscript
     from combred.surrogates.model.own_form import why_no_cpp
 

@@ -12,7 +12,9 @@ from matplotlib.ticker import MaxNLocator
 
 from combred.report.style import BLACK, COLOURS, MARKERS, WIDTH
 
-CASE = re.compile(r"(\S+) K, (\S+) atm, phi ([^,]+)(?:, (.+))?")  # as the judges name it
+CASE = re.compile(  # as the judges name it
+    r"(\S+) K, (\S+) atm, phi ([^,]+)(?:, case \d+)?(?:, (?!case \d)(.+?))?(?:, case \d+)?"
+)
 GROUPS = "judged_cases", "held_out"  # that the search saw, and that it did not
 LEAST = 1e-4  # %: smaller errors are drawn here
 

@@ -50,6 +50,8 @@ def draw_cases(record: dict) -> Figure:
     draw_by_pressure(left, [(1e3 / T, p, 1e3 * a, 1e3 * b) for T, p, _, _, a, b in delays])
     left.set(yscale="log", xlabel="1000 / T0 [1/K]", ylabel="ignition delay [ms]")
     speeds = [case for case in cases_of(record, "flame") if case[3] == "speed"]
+    cold = min((case[0] for case in speeds), default=0.0)  # not those that are warmer, held out
+    speeds = [case for case in speeds if case[0] == cold]
     draw_by_pressure(middle, [(x, p, 100 * a, 100 * b) for _, p, x, _, a, b in speeds])
     middle.set(xlabel="phi", ylabel="flame speed [cm/s]")
     for (case, both), colour in zip(record["curves"].items(), cycle(COLOURS), strict=False):

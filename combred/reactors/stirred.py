@@ -2,6 +2,8 @@
 
 Takes a solver and the gas that flows in; gives the states in the reactors. A batch of reactors is
 followed from burnt gas until Newton's method (`combred.reactors.branch`) finds the steady state.
+Burnt gas has few radicals, and may go out where a reactor that burns already burns on: a burning
+state there lies on the branch of a longer residence time.
 """
 
 from dataclasses import dataclass, replace
@@ -28,6 +30,7 @@ MARCH, MARCHES = 5.0, 60  # residence times between two attempts of Newton's met
 NEAR = 100.0  # K, between the state of a march and the steady state that it is near
 KELVINS = 100.0  # that count as much as a change of ln tau by 1
 WALK, SHORTEST, MOST = 0.5, 1e-3, 300  # steps along the curve, in this measure; how many
+LONGER, TRIES = 3.0, 5  # residence times at which a reactor that is out may burn, each times this
 
 
 def psr(  # noqa: PLR0913
@@ -40,8 +43,8 @@ def psr(  # noqa: PLR0913
     T_wall: Real = 300.0,
 ) -> tuple[Rows, Rows]:
     """The steady states T (n,) [K] and Y (n, n_species) of perfectly stirred reactors at constant
-    pressure, `solver` = `combred.solver(...)`, that begin filled with burnt gas: burning, or
-    extinguished where the residence time is too short.
+    pressure, `solver` = `combred.solver(...)`: burning, or extinguished where the residence time is
+    too short, below the end of the `extinction_curve`.
 
     T [K], p [Pa], Y (n_species,) or (n, n_species): of the gas that flows in; residence_time [s]:
     mass in the reactor over mass flow; heat_transfer [W/(m3 K)]: heat transfer coefficient times
@@ -51,7 +54,17 @@ def psr(  # noqa: PLR0913
     constant volume, and where no steady state is found: it may oscillate.
     """
     inflows, tau = _rows(solver, (T, p, residence_time, heat_transfer, T_wall), Y)
-    return _steady(solver, _branches(solver, inflows), tau)
+    branches = _branches(solver, inflows)
+    T, Y = _steady(solver, branches, tau)
+    burning: dict[bytes, list[Point]] = {}
+    for i in np.argsort(-tau):
+        key = branches[i].key
+        known = burning.setdefault(key, [])
+        if T[i] < COLDEST and (found := _burning(solver, branches[i], float(tau[i]), known)):
+            T[i], Y[i] = found.T, found.Y
+        if T[i] >= COLDEST:
+            known.append(Point(float(T[i]), float(tau[i]), Y[i]))
+    return T, Y
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +175,26 @@ def _steady(solver: Integrator, branches: list[Branch], tau: np.ndarray) -> tupl
     )
 
 
+def _burning(solver: Integrator, branch: Branch, tau: float, known: list[Point]) -> Point | None:
+    """The burning state of a reactor at tau [s], on the branch of the last of the `known` ones at
+    longer residence times; None where there is none."""
+    longer = tau
+    for _ in range(0 if known else TRIES):
+        longer *= LONGER
+        T, Y = _steady(solver, [branch], np.array([longer]))
+        if T[0] >= COLDEST:
+            known = [Point(float(T[0]), longer, Y[0])]
+            break
+    if not known:
+        return None
+    try:
+        last = _walk(branch, known[-1], tau)[-1]
+    except ValueError:  # the branch does not end above `COLDEST`
+        return None
+    found = branch.solve(replace(last, tau=tau), "tau") if last.tau <= tau else None
+    return found if found and found.stable and found.T >= COLDEST else None
+
+
 def _burnt(solver: Integrator, T: Rows, p: Rows, Y: Rows) -> tuple[Rows, Rows]:
     """T (n,) and Y (n, n_species) at equilibrium of inflows, each of which is burnt once."""
     gas = mechanism_of(solver).solution(transport=False)
@@ -180,11 +213,13 @@ def _measure(after: Point, before: Point) -> np.ndarray:
     return np.array([(after.T - before.T) / KELVINS, np.log(after.tau / before.tau)])
 
 
-def _walk(branch: Branch, start: Point) -> list[Point]:
-    """Points from a burning one to the extinction. Each step prescribes T or tau, whichever changed
-    more over the last one."""
+def _walk(branch: Branch, start: Point, until: float = 0.0) -> list[Point]:
+    """Points from a burning one to the extinction, or to the first whose tau [s] is at most
+    `until`. Each step prescribes T or tau, whichever changed more over the last one."""
     path, way, length = [start], np.array([0.0, -1.0]), WALK
     while len(path) < MOST and length > SHORTEST:
+        if path[-1].tau <= until:
+            return path
         now, given = path[-1], "T" if abs(way[0]) > abs(way[1]) else "tau"
         T, tau = now.T + length * way[0] * KELVINS, now.tau * float(np.exp(length * way[1]))
         found = branch.solve(replace(now, T=T, tau=tau), given)

@@ -126,7 +126,8 @@ def _require_smaller(
     if all(layer.units_after == layer.units_before for layer in found.trace):
         raise Unchanged(
             f"{what} changes nothing: all {sum(layer.units for layer in targets)} units stay. No "
-            "units are that similar, or the share that stays is too large."
+            "units are that similar, or the share that stays is too large: give ratio= or "
+            "parameters= with method='brain_surgeon'."
         )
     widths = zip(targets, [layer.units_after for layer in found.trace], strict=True)
     if problem := problem_of_widths(network, dict(widths), example_input):

@@ -58,6 +58,19 @@ def test_steady_states_are_cantera_s(solver_of, h2o2, fresh, loss):
         assert np.allclose(reactor.Y, Y[i], rtol=1e-4, atol=1e-9)
 
 
+def test_a_reactor_burns_wherever_its_curve_does(solver_of, drm19):
+    """Methane that begins at equilibrium goes out up to three times the residence time of
+    extinction; Cantera's reactor that burns already burns on."""
+    fresh, solver = drm19.mixture("CH4:1", "O2:1, N2:3.76", 1.0), solver_of(drm19)
+    end = combred.extinction_curve(solver, 300.0, ATM, fresh, 4).residence_time[-1]
+    tau = end * np.array([0.95, 1.2, 4.0])
+    T, Y = combred.psr(solver, 300.0, ATM, fresh, tau)
+    assert T[0] < 400.0 and T[1] < T[2]
+    reactor, net, kept = network(drm19, (300.0, ATM, fresh), (T[1], Y[1]), tau[1])
+    net.advance(100.0 * tau[1])
+    assert reactor.T == pytest.approx(T[1], rel=1e-5) and reactor.T > 1400.0
+
+
 def test_the_curve_ends_where_cantera_s_reactor_goes_out(solver_of, h2o2, fresh):
     """Its last residence time is the smallest: Cantera's reactor burns at 1.01 of it, and not at
     .99. All points are steady states of `psr`, from the longest residence time on."""

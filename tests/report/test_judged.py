@@ -14,6 +14,7 @@ from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch
 from combred.files.records import read_record
 from combred.judging import ALONE, BOTH, OTHER, SOLVER
+from combred.report.judged import sentence
 from combred.surrogates.library import choice
 
 pytestmark = pytest.mark.usefixtures("in_this_process")
@@ -74,6 +75,16 @@ def test_a_network_is_judged_alone_and_with_the_solver(solver, tmp_path, monkeyp
     assert [path.name for path in written] == ["rejected.pt", "rejected.json"]
     assert "Not accepted" in Page(tmp_path / "judge.html").text
     assert torch.jit.load(tmp_path / "rejected.pt").species == list(mechanism.species_names)
+
+
+def test_of_a_network_that_costs_time_the_solver_is_recommended():
+    record = {
+        "verdict": {"solver": "", BOTH: ""}, "solved": 0.99,
+        "errors": {BOTH: {"delay_error": {"worst": 8e-3}, "worst_case": "1300 K"}},
+        "times": {"solver": 4e-7, BOTH: 8e-7},
+    }  # fmt: skip
+    assert "should take the generated solver" in sentence(record)
+    assert sentence(record | {"times": {"solver": 9e-7, BOTH: 8e-7}}).startswith("Accepted")
 
 
 @pytest.mark.slow

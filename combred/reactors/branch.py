@@ -72,12 +72,6 @@ class Branch:
         self.h_in = float(thermo.enthalpy(np.array([of.T]), of.Y[None])[0])
         self.per_weight = np.zeros(len(of.Y)) if weights is None else 1.0 / weights
 
-    @property
-    def key(self) -> bytes:
-        """The same for reactors with the same inflow and wall."""
-        of = self.of
-        return np.array([of.T, of.p, of.heat_transfer, of.T_wall, *of.Y]).tobytes()
-
     def solve(self, guess: Point, given: str = "T") -> Point | None:
         """The steady state at the T or the "tau" of a guess; None where there is none near it."""
         T, Y, log_tau, n = guess.T, guess.Y.copy(), np.log(guess.tau), len(guess.Y)

@@ -58,7 +58,8 @@ def psr(  # noqa: PLR0913
     T, Y = _steady(solver, branches, tau)
     burning: dict[bytes, list[Point]] = {}
     for i in np.argsort(-tau):
-        key = branches[i].key
+        of = branches[i].of
+        key = np.array([of.T, of.p, of.heat_transfer, of.T_wall, *of.Y]).tobytes()
         known = burning.setdefault(key, [])
         if T[i] < COLDEST and (found := _burning(solver, branches[i], float(tau[i]), known)):
             T[i], Y[i] = found.T, found.Y

@@ -212,6 +212,20 @@ def test_files_of_others_are_kept_beside(tmp_path, drm19, caplog):
     assert (theirs.read_text(), kept.read_text()) == ("mine, too", "mine")
 
 
+def test_a_field_of_another_species_is_told(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("combred.native.exporter.export", library)
+    field = "FoamFile {{ class volScalarField; }}\ndimensions [{}];\ninternalField uniform 0;\n"
+    (tmp_path / "0").mkdir()
+    for name, unit in {
+        "CH4": "0 0 0 0 0 0 0", "HE": "0 0 0 0 0 0 0", "Ydefault": "0 0 0 0 0 0 0",
+        "T": "0 0 0 1 0 0 0", "nuTilda": "0 2 -1 0 0 0 0",
+    }.items():  # fmt: skip
+        (tmp_path / "0" / name).write_text(field.format(unit))
+    export_case("drm19.yaml", tmp_path, "v2506")
+    told = [line for line in caplog.messages if "looks like the field" in line]
+    assert len(told) == 1 and "0/HE looks" in told[0] and "N2 takes its place" in told[0]
+
+
 def test_reactions_that_openfoam_does_not_know_are_left_out(tmp_path, caplog):
     write_mechanism(load_mechanism("example_data/ammonia-CO-H2-Alzueta-2023.yaml"), tmp_path)
     assert not blocks((tmp_path / "reactions").read_text())

@@ -8,6 +8,7 @@ file.
 
 import logging
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,8 +22,10 @@ from combred.native.openfoam.files import HEAD, OWN, put
 from combred.native.openfoam.reactions import reactions
 from combred.native.openfoam.thermo import thermo
 from combred.native.openfoam.versions import DEBIAN, Version, sourced
+from combred.native.openfoam.words import is_field
 
 log = logging.getLogger(__name__)
+NO_UNIT = re.compile(r"dimensions\s*\[[\s0.]*\]\s*;")
 
 
 def write_mechanism(mechanism: Mechanism, folder: Path, version: Version = DEBIAN) -> list[Path]:
@@ -107,8 +110,25 @@ def export_case(
     left |= {constant / name: text for name, text in entries.items() if name not in missing}
     if not control.is_file():
         log.warning("%s has no system/controlDict: is it a case of OpenFOAM?", case)
+    for path in _of_other_species(case, mechanism):
+        log.warning(
+            "%s looks like the field of a species that %s does not have: OpenFOAM ignores it, and "
+            "%s takes its place. `combred reduce --keep %s` keeps a species.",
+            path, mechanism.name, inert(mechanism), path.name,
+        )  # fmt: skip
     lacking = {path: text for path, text in left.items() if not _has(path, text)}
     return written, "\n".join(f"// {path}\n{text}" for path, text in lacking.items())
+
+
+def _of_other_species(case: Path, mechanism: Mechanism) -> list[Path]:
+    """The initial fields without a unit that are neither species of the mechanism nor the flow's."""
+    found = []
+    for path in sorted([*(case / "0").glob("*"), *(case / "0.orig").glob("*")]):
+        if is_field(path.name) and path.name not in mechanism.species_names and path.is_file():
+            with path.open(errors="replace") as file:
+                head = file.read(4000)
+            found += [path] if "volScalarField" in head and NO_UNIT.search(head) else []
+    return found
 
 
 def _has(path: Path, entries: str) -> bool:

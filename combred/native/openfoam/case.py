@@ -121,7 +121,7 @@ def export_case(
 
 
 def _of_other_species(case: Path, mechanism: Mechanism) -> list[Path]:
-    """The initial fields without a unit that are neither species of the mechanism nor the flow's."""
+    """The initial fields without a unit that are no species of the mechanism and not the flow's."""
     found = []
     for path in sorted([*(case / "0").glob("*"), *(case / "0.orig").glob("*")]):
         if is_field(path.name) and path.name not in mechanism.species_names and path.is_file():

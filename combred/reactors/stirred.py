@@ -24,13 +24,14 @@ from combred.chemistry.thermo import Thermo
 from combred.native.solver.library import Integrator
 from combred.native.solver.sources import Sources
 from combred.reactors.branch import COLDEST, Branch, Inflow, Point
-from combred.reactors.wall import Wall, mechanism_of
+from combred.reactors.wall import SHARE, Wall, mechanism_of
 
 MARCH, MARCHES = 5.0, 60  # residence times between two attempts of Newton's method; how often
 NEAR = 100.0  # K, between the state of a march and the steady state that it is near
 KELVINS = 100.0  # that count as much as a change of ln tau by 1
 WALK, SHORTEST, MOST = 0.5, 1e-3, 300  # steps along the curve, in this measure; how many
 LONGER, TRIES = 3.0, 5  # residence times at which a reactor that is out may burn, each times this
+HOT = 2000.0  # K: gas that would lose its heat to the wall in a residence time is not tried
 
 
 def psr(  # noqa: PLR0913
@@ -179,18 +180,19 @@ def _steady(solver: Integrator, branches: list[Branch], tau: np.ndarray) -> tupl
 def _burning(solver: Integrator, branch: Branch, tau: float, known: list[Point]) -> Point | None:
     """The burning state of a reactor at tau [s], on the branch of the last of the `known` ones at
     longer residence times; None where there is none."""
-    longer = tau
-    for _ in range(0 if known else TRIES):
-        longer *= LONGER
-        T, Y = _steady(solver, [branch], np.array([longer]))
-        if T[0] >= COLDEST:
-            known = [Point(float(T[0]), longer, Y[0])]
-            break
-    if not known:
-        return None
+    of, longer = branch.of, tau
+    hot = np.array([HOT]), np.array([of.p]), of.Y[None]
+    wall = Wall.around(solver, 1, of.heat_transfer, of.T_wall)
+    most = min(tau * LONGER**TRIES, float(wall.longest(hot)[0]) / SHARE)
     try:
+        while not known and longer * LONGER <= most * 1.001:
+            longer *= LONGER
+            T, Y = _steady(solver, [branch], np.array([longer]))
+            known = [Point(float(T[0]), longer, Y[0])] if T[0] >= COLDEST else []
+        if not known:
+            return None
         last = _walk(branch, known[-1], tau)[-1]
-    except ValueError:  # the branch does not end above `COLDEST`
+    except ValueError:  # no steady state, or the branch does not end above `COLDEST`
         return None
     found = branch.solve(replace(last, tau=tau), "tau") if last.tau <= tau else None
     return found if found and found.stable and found.T >= COLDEST else None

@@ -55,18 +55,7 @@ def psr(  # noqa: PLR0913
     constant volume, and where no steady state is found: it may oscillate.
     """
     inflows, tau = _rows(solver, (T, p, residence_time, heat_transfer, T_wall), Y)
-    branches = _branches(solver, inflows)
-    T, Y = _steady(solver, branches, tau)
-    burning: dict[bytes, list[Point]] = {}
-    for i in np.argsort(-tau):
-        of = branches[i].of
-        key = np.array([of.T, of.p, of.heat_transfer, of.T_wall, *of.Y]).tobytes()
-        known = burning.setdefault(key, [])
-        if T[i] < COLDEST and (found := _burning(solver, branches[i], float(tau[i]), known)):
-            T[i], Y[i] = found.T, found.Y
-        if T[i] >= COLDEST:
-            known.append(Point(float(T[i]), float(tau[i]), Y[i]))
-    return T, Y
+    return _steady(solver, _branches(solver, inflows), tau)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +136,21 @@ def _branches(solver: Integrator, inflows: list[Inflow]) -> list[Branch]:
 
 
 def _steady(solver: Integrator, branches: list[Branch], tau: np.ndarray) -> tuple[Rows, Rows]:
+    """The steady states of reactors: burning where there is such a one."""
+    T, Y = _followed(solver, branches, tau)
+    burning: dict[bytes, list[Point]] = {}
+    for i in np.argsort(-tau):
+        of = branches[i].of
+        key = np.array([of.T, of.p, of.heat_transfer, of.T_wall, *of.Y]).tobytes()
+        known = burning.setdefault(key, [])
+        if T[i] < COLDEST and (found := _burning(solver, branches[i], float(tau[i]), known)):
+            T[i], Y[i] = found.T, found.Y
+        if T[i] >= COLDEST:
+            known.append(Point(float(T[i]), float(tau[i]), Y[i]))
+    return T, Y
+
+
+def _followed(solver: Integrator, branches: list[Branch], tau: np.ndarray) -> tuple[Rows, Rows]:
     """The steady states of reactors that begin filled with burnt gas."""
     inflows = [branch.of for branch in branches]
     T0, p = np.array([of.T for of in inflows]), np.array([of.p for of in inflows])
@@ -187,7 +191,7 @@ def _burning(solver: Integrator, branch: Branch, tau: float, known: list[Point])
     try:
         while not known and longer * LONGER <= most * 1.001:
             longer *= LONGER
-            T, Y = _steady(solver, [branch], np.array([longer]))
+            T, Y = _followed(solver, [branch], np.array([longer]))
             known = [Point(float(T[0]), longer, Y[0])] if T[0] >= COLDEST else []
         if not known:
             return None

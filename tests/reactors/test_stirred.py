@@ -66,6 +66,8 @@ def test_a_reactor_burns_wherever_its_curve_does(solver_of, drm19):
     tau = end * np.array([0.95, 1.2, 4.0])
     T, Y = combred.psr(solver, 300.0, ATM, fresh, tau)
     assert T[0] < 400.0 and T[1] < T[2]
+    short = combred.extinction_curve(solver, 300.0, ATM, fresh, 4, longest=tau[1])
+    assert short.T[0] == pytest.approx(T[1]) and short.residence_time[-1] == pytest.approx(end)
     reactor, net, kept = network(drm19, (300.0, ATM, fresh), (T[1], Y[1]), tau[1])
     net.advance(100.0 * tau[1])
     assert reactor.T == pytest.approx(T[1], rel=1e-5) and reactor.T > 1400.0

@@ -4,7 +4,6 @@ Takes a file of the schema `dataset.schema`; gives a `StateTable`, which the tra
 training read in chunks.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from combred.chemistry.states import OFF_SUM
 from combred.config.fields import shown
 from combred.experiments.labelled import Block
 from combred.files.hdf5 import UNREADABLE, opened
+from combred.files.records import digest
 from combred.surrogates.dataset.schema import (
     CHUNK,
     FLAMES,
@@ -162,8 +162,7 @@ def _digest_of_own(path: Path, *_: int) -> str:
     with opened(path) as file:
         if "sampling" in file.attrs:
             return ""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    return digest(path)
 
 
 def open_states(path: Path, mechanism: Mechanism) -> StateTable:

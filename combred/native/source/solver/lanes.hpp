@@ -37,6 +37,14 @@ typedef unsigned long long uint64_t;
 #define COMBRED_X86(name) _mm_##name
 #endif
 
+// After a part of the elimination: compilers then read what it left from `a`, in the first level of
+// the cache, and do not keep a copy of it on the stack.
+#if COMBRED_BYTES == 0 || defined(__CUDACC__)
+#define APART
+#else
+#define APART asm volatile("" ::: "memory");
+#endif
+
 #undef INLINE
 #undef PART
 #ifdef __CUDACC__

@@ -37,28 +37,25 @@ typedef unsigned long long uint64_t;
 #define COMBRED_X86(name) _mm_##name
 #endif
 
-// After a part of the elimination: compilers then read what it left from `a`, in the first level of
-// the cache, and do not keep a copy of it on the stack.
-#if COMBRED_BYTES == 0 || defined(__CUDACC__)
-#define APART
-#else
-#define APART asm volatile("" ::: "memory");
-#endif
-
+// APART, after a part of the elimination: entries of L are read from the matrix, in the first level
+// of the cache, from then on; compilers would keep copies of them on the stack.
 #undef INLINE
 #undef PART
 #ifdef __CUDACC__
 #define INLINE static __device__ __forceinline__
 #define PART static __device__ __noinline__
 #define TABLE static __device__ const
+#define APART
 #elif COMBRED_BYTES == 0
 #define INLINE static inline
 #define PART static
 #define TABLE constexpr
+#define APART
 #else
 #define INLINE static inline __attribute__((always_inline))
 #define PART static __attribute__((noinline))
 #define TABLE constexpr
+#define APART asm volatile("" ::: "memory");
 #endif
 
 namespace solver {
@@ -192,14 +189,11 @@ INLINE Floats at_least(Floats x, double b) { return at_least(x, all_of<float>(b)
 INLINE Floats at_most(Floats x, double b) { return at_most(x, all_of<float>(b)); }
 INLINE Doubles at_least(Doubles x, double b) { return at_least(x, all_of<double>(b)); }
 INLINE Doubles at_most(Doubles x, double b) { return at_most(x, all_of<double>(b)); }
-#else
-INLINE float at_least(float x, double b) { return at_least(x, (float)b); }
-INLINE float at_most(float x, double b) { return at_most(x, (float)b); }
-#endif
-#if COMBRED_BYTES > 0
 INLINE Floats absolute(Floats x) { return (Floats)((Integers<float>)x & 0x7fffffff); }
 INLINE Doubles absolute(Doubles x) { return (Doubles)((Integers<double>)x & 0x7fffffffffffffff); }
 #else
+INLINE float at_least(float x, double b) { return at_least(x, (float)b); }
+INLINE float at_most(float x, double b) { return at_most(x, (float)b); }
 INLINE float absolute(float x) { return at_least(x, -x); }
 INLINE double absolute(double x) { return at_least(x, -x); }
 #endif

@@ -15,6 +15,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from argparse import Namespace
@@ -95,6 +96,8 @@ def reduce(given: Namespace) -> int:
     show(errors_table(record))
     told = marked(f"{sentence(record)} {sizes(record)}")
     console.print(f"{told}\n  {escape(str(write_reduction(folder)))}")
+    written = shlex.quote(str(folder / record["file"]))
+    console.print(f"next: combred export {escape(written)} CASE --openfoam", soft_wrap=True)
     return 0
 
 

@@ -20,12 +20,11 @@ def reduction_table() -> str:
         (
             _name(row),
             None if _scratch(row) else f"{row['error']:.2f}",
-            None if _scratch(row) else _delays(row["before"]),
             _delays(row["after"]),
         )
         for row in rows
     ]
-    heads = ["method", "output error", "delay error", "delay error, retrained"]
+    heads = ["method", "output error", "delay error, retrained"]
     return table(heads, cells)
 
 
@@ -45,7 +44,7 @@ def _name(row: dict) -> str:
 
 
 def _delays(found: dict) -> str | None:
-    """Median and worst delay error of a cut network, or how many cases do not ignite."""
+    """Median and worst delay error of a retrained network, or how many cases do not ignite."""
     if found["not_ignited"]:
         return f"{found['not_ignited']} fail"
     return both(found, "delay_median", "delay_worst", digits=1)

@@ -18,9 +18,9 @@ def settings_table() -> str:
 
 
 def profiles_table() -> str:
-    """The values of each profile that differ from the defaults."""
-    defaults = resolve([])
-    found = {name: resolve([f"profile={name}"]) for name in PROFILES if name != "default"}
+    """The values of each profile that differ from the defaults; nobody chooses those of smoke."""
+    defaults, shown = resolve([]), [name for name in PROFILES if name not in ("default", "smoke")]
+    found = {name: resolve([f"profile={name}"]) for name in shown}
 
     def cell(profile: str, key: str) -> str | None:
         value = value_of(found[profile], key)

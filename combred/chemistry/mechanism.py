@@ -137,10 +137,8 @@ class Mechanism:
         Raises ValueError where they are not, or where the fuel does not burn in the oxidizer.
         """
         ratios = require_real("phi", phi)
-        each, both = (
-            np.atleast_1d(ratios).tolist(),
-            f"fuel {shown(fuel)}, oxidizer {shown(oxidizer)}",
-        )
+        each = np.atleast_1d(ratios).tolist()
+        both = f"fuel {shown(fuel)}, oxidizer {shown(oxidizer)}"
         gas, found = _gas(self), np.empty((len(each) + 1, self.n_species))
         try:
             fuel, oxidizer = self.spelled(fuel), self.spelled(oxidizer)

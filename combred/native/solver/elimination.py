@@ -11,7 +11,7 @@ column) with row, column >= pivot is, by what is equal,
 The matrix then has L below the diagonal, the reciprocals of the pivots on it and U above it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from combred.native.solver.layout import Pattern
@@ -82,31 +82,23 @@ def statements(pattern: Pattern, V: str, entries: Sequence[dict[int, str]] = ())
     def entry(i: int, j: int) -> str:
         return entries[i].get(j, "V{}") if i < len(entries) else f"a[{at[i, j]}]"
 
+    def done(part: Part, i: int, k: int, j: int) -> str:
+        if i == k:
+            return f"a[{at[k, j]}] = {f'reciprocal(w{k}_{k})' if j == k else f'w{k}_{j}'};"
+        if j == k:
+            return f"w{i}_{k} = w{i}_{k} * a[{at[k, k]}]; a[{at[i, k]}] = w{i}_{k};"
+        left = f"w{i}_{k}" if (i, k) in part.entries else f"a[{at[i, k]}]"
+        return f"w{i}_{j} = w{i}_{j} - {left} * a[{at[k, j]}];"
+
     blocks = []
     for parts in elimination(pattern):
         lines = []
         for part in parts:
-            lines += ["{", *indented(list(_part(part, at, V, entry))), "} APART"]
+            own = [f"{V} w{i}_{j} = {entry(i, j)};" for i, j in part.entries]
+            own += [done(part, *operation) for operation in part.operations]
+            lines += ["{", *indented(own), "} APART"]
         blocks.append(["{", *indented(lines), "}"])
     return blocks
-
-
-def _part(
-    part: Part, at: Mapping[tuple[int, int], int], V: str, entry: Callable[[int, int], str]
-) -> Iterator[str]:
-    """The statements of a part. Entries of L that parts before it have left are read from `a`."""
-    here = set(part.entries)
-    yield from (f"{V} w{i}_{j} = {entry(i, j)};" for i, j in part.entries)
-    for i, k, j in part.operations:
-        if i == k:
-            yield f"a[{at[k, j]}] = {f'reciprocal(w{k}_{k})' if j == k else f'w{k}_{j}'};"
-        elif j == k:
-            yield f"w{i}_{k} = w{i}_{k} * a[{at[k, k]}]; a[{at[i, k]}] = w{i}_{k};"
-        else:
-            if (i, k) not in here:
-                here.add((i, k))
-                yield f"const {V} w{i}_{k} = a[{at[i, k]}];"
-            yield f"w{i}_{j} = w{i}_{j} - w{i}_{k} * a[{at[k, j]}];"
 
 
 def solution(pattern: Pattern, V: str) -> list[str]:

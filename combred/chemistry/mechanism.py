@@ -99,10 +99,7 @@ class Mechanism:
     def mend_mismatch(self, other: str) -> str:
         """The remedy, as text, for a file that was made for the mechanism named `other`."""
         if other == self.name:
-            return (
-                f"Both are called {other}, but species or rates have changed since: restore the "
-                "old mechanism file."
-            )
+            return f"Both are {other}, but species or rates differ: restore the old mechanism file."
         return f"Give the mechanism {other}, or another file."
 
     def spelled(self, composition: Composition) -> str:
@@ -117,15 +114,15 @@ class Mechanism:
                 f"write {shown(composition.replace('=', ':'))!r} for {shown(composition)!r}"
             )
         names, amounts = self.species_names, []
-        for name, _, moles in parts:
-            amounts.append((names[self.index(name.strip())], moles.strip() or "1"))
-        for name, moles in amounts:
+        for given, _, amount in parts:
+            name, moles = names[self.index(given.strip())], amount.strip() or "1"
             if not re.fullmatch(r"\+?\d*\.?\d*(e[+-]?\d+)?", moles, re.IGNORECASE):
                 raise ValueError(
                     f"{shown(composition)!r} has {shown(moles)!r} moles of {name}: give numbers, "
                     "as in 'O2:1, N2:3.76'"
                 )
-        return ", ".join(f"{name}:{moles}" for name, moles in amounts)
+            amounts.append(f"{name}:{moles}")
+        return ", ".join(amounts)
 
     def mixture(
         self, fuel: Composition, oxidizer: Composition, phi: float | Sequence[float] | np.ndarray
@@ -137,6 +134,8 @@ class Mechanism:
         Raises ValueError where they are not, or where the fuel does not burn in the oxidizer.
         """
         ratios = require_real("phi", phi)
+        if ratios.ndim > 1 or not np.all((ratios > 0) & (ratios < np.inf)):
+            raise ValueError(f"phi={shown(phi)}: give one number above 0, or a list of them")
         each = np.atleast_1d(ratios).tolist()
         both = f"fuel {shown(fuel)}, oxidizer {shown(oxidizer)}"
         gas, found = _gas(self), np.empty((len(each) + 1, self.n_species))

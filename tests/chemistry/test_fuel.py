@@ -102,6 +102,12 @@ def test_no_mixture_is_an_error_with_a_remedy(drm19, fuel, oxidizer, reason):
         drm19.mixture(fuel, oxidizer, [1.0])
 
 
+@pytest.mark.parametrize("phi", [0.0, -1, np.nan, [1.0, np.inf], [[1.0, 2.0]]])
+def test_an_equivalence_ratio_that_is_none_is_refused(drm19, phi):
+    with pytest.raises(ValueError, match="^phi=.*give one number above 0"):
+        drm19.mixture("CH4:1", "O2:1", phi)
+
+
 @pytest.mark.parametrize(
     ("species", "told"),
     [

@@ -147,9 +147,6 @@ def test_stage_0_alone_is_the_shipped_network_validated_and_exported(copy, call,
     assert "which comes with combred" in (folder / "report.html").read_text()
 
 
-# -- states with sensitivities ---------------------------------------------------------------------
-
-
 def test_a_network_says_which_sensitivities_it_was_trained_with(finished):
     made = made_from(finished / "runs/tiny/stage1.safetensors")["sensitive"]
     assert (made["ignitions"], made["flames"], made["fuel"]) == (2, 0, "CH4:1")

@@ -21,9 +21,6 @@ def cvode(mechanism):
     return CVODE(mechanism, *FLAME_TOLERANCES)
 
 
-# -- the initial profile ---------------------------------------------------------------------------
-
-
 def test_the_initial_profile_runs_from_unburnt_to_burnt(h2o2, begin):
     assert begin.T.shape == (60,) and begin.Y.shape == (60, h2o2.n_species)
     assert begin.T[0] == pytest.approx(300.0, abs=2.0) and begin.T[-1] > 2000.0
@@ -47,9 +44,6 @@ def test_a_case_without_a_flame_is_refused(h2o2, monkeypatch):
         start(h2o2, FLAME, h2o2.mixture(FUEL, AIR, 1.0), 60)
 
 
-# -- CVODE -----------------------------------------------------------------------------------------
-
-
 def test_cvode_s_flame_agrees_with_cantera_s(h2o2, begin):
     dt = DT / 2
     found = burn(h2o2, cvode(h2o2), dt, begin, replace(FLAME_MARCH, tolerance=0.005))
@@ -71,9 +65,6 @@ def test_enthalpy_does_not_depend_on_the_temperature_of_the_solver(h2o2, begin):
     change = grid.react(solver(lambda T, p, Y: (T + 40.0, Y)), FLAME_DT)
     assert np.array_equal(grid.h, h) and np.all(change == 0.0)
     assert np.allclose(grid.T, T, atol=1e-6)
-
-
-# -- flames that fail ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("which, after", [("T", 0), ("Y", 10)])
@@ -111,9 +102,6 @@ def test_a_march_ends_after_the_longest_time(h2o2, solver_of, begin):
     assert found.outcome == cells.UNSTEADY and found.burns and not found.steady
     assert np.isfinite(found.speed)
     assert found.t[-1] == pytest.approx(MovingGrid(h2o2, begin).thickness() / begin.speed, rel=0.02)
-
-
-# -- settings --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

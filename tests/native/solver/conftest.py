@@ -89,9 +89,6 @@ def equimolar(mechanism_of) -> Mechanism:
     return mechanism_of(EQUIMOLAR)
 
 
-# -- states ----------------------------------------------------------------------------------------
-
-
 def random_rows(mechanism: Mechanism, n: int, seed: int, absent: float = 1 / 3):
     """T (n,) of 300 to 3000 K, p (n,) of 1e3 to 1e7 Pa, Y (n, n_species), of which the share
     `absent` is zero."""
@@ -130,9 +127,6 @@ def random_states():
 def ignition():
     """The function `ignition_rows`."""
     return ignition_rows
-
-
-# -- the truth -------------------------------------------------------------------------------------
 
 
 class Truth:

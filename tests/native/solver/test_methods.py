@@ -131,9 +131,6 @@ def test_stability(method):
     assert end == pytest.approx(1 / 3, rel=1e-9) if method.order == 4 else end < 1e-6
 
 
-# -- one step --------------------------------------------------------------------------------------
-
-
 def one_step(method: Method, f, J: np.ndarray, y: np.ndarray, h: float) -> np.ndarray:
     """y(t + h) by eq. (7.25)."""
     U = np.zeros((method.stages, len(y)))

@@ -55,8 +55,6 @@ def same(a, b, rows=slice(None)) -> bool:
     )
 
 
-# -- states that are none --------------------------------------------------------------------------
-
 ODD = {
     "T": [np.nan, np.inf, -np.inf, 0.0, 27.0, -5.0, 99.9, 6001.0, 7000.0, 1e308, 5e-324],
     "p": [np.nan, np.inf, -np.inf, 0.0, -1e5, 1e31, 1e308],
@@ -118,9 +116,6 @@ def test_random_garbage(drm19, solver_of, burning, tolerance):
     advanced = assert_advanced_or_told(drm19, T, p, Y, found)
     assert 100 < valid.sum() < n - 100
     assert advanced[common].all() and not advanced[~valid].any()
-
-
-# -- states at the ends of what there is -----------------------------------------------------------
 
 
 @TOLERANCES
@@ -278,9 +273,6 @@ def test_states_that_floats_give_up_are_done_in_doubles(drm19, solver_of, burnin
     assert same(found, solver.attempt(*many, 1e-4, FLOAT, max_steps=30), rows)
 
 
-# -- neighbours ------------------------------------------------------------------------------------
-
-
 @REACTORS
 @TOLERANCES
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 9, 15, 16, 17, 1000])
@@ -406,9 +398,6 @@ def test_other_arguments_that_are_none_are_refused(drm19, solver_of, burning):
             solver.attempt(T, p, Y, DT, max_steps=wrong)
     with pytest.raises(ValueError, match=r"Y has 20 columns.*shape \(n, 23\)"):
         solver.attempt(T, p, Y[:, 1:], DT)
-
-
-# -- the C interface -------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,6 @@ from combred.files.hdf5 import seal
 from combred.surrogates.dataset.schema import UNITS, StateFileError
 from combred.surrogates.dataset.table import StateTable, open_states
 
-# -- read ------------------------------------------------------------------------------------------
-
 
 def test_rows_are_read_as_they_were_written(file, h2o2):
     table = open_states(file, h2o2)
@@ -61,9 +59,6 @@ def test_chunks_of_a_mask_are_its_rows_in_order(file, h2o2, rows):
     keep = np.array([0, 0, 1, 0, 0, 1, 1, 1, 0, 1], dtype=bool)
     got = np.concatenate([chunk.T for chunk in table.chunks(rows, keep)])
     assert np.array_equal(got, table.read(0, 10).T[keep])
-
-
-# -- refused ---------------------------------------------------------------------------------------
 
 
 def test_a_missing_file_is_told(tmp_path, h2o2):
@@ -239,9 +234,6 @@ def test_a_value_that_is_not_physical_is_named_with_its_row(file, h2o2, name, va
     assert len(table.read(0, 7)) == 7  # the rows before it are good
     with pytest.raises(StateFileError, match=rf"{name} of row 7 .*(Remove|move)"):
         list(table.chunks(4))
-
-
-# -- held out --------------------------------------------------------------------------------------
 
 
 def table_of(ignitions: int, flames: int = 0, rows: int = 30) -> StateTable:

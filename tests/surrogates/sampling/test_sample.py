@@ -26,9 +26,6 @@ def columns(file) -> dict[str, np.ndarray]:
         return {name: stored[name][...] for name in [*UNITS, "failed"]}
 
 
-# -- the file --------------------------------------------------------------------------------------
-
-
 def test_the_file_holds_the_planned_rows(sampled, table, sampling_settings):
     _, record = sampled
     plan = plan_trajectories(sampling_settings, seed=0)
@@ -38,9 +35,6 @@ def test_the_file_holds_the_planned_rows(sampled, table, sampling_settings):
     assert set(np.unique(table.sources)) == {t.index for t in plan}
     for name, count in record["rows_per_sampler"].items():
         assert (table.samplers == SAMPLERS.index(name)).sum() == count
-
-
-# -- interrupted runs, failures --------------------------------------------------------------------
 
 
 def test_every_trajectory_has_its_own_random_numbers(drm19, sampling_settings):

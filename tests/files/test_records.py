@@ -9,7 +9,6 @@ import pytest
 
 from combred.files.hdf5 import new_file
 from combred.files.records import (
-    digest,
     read_json,
     read_record,
     write_bytes,
@@ -33,13 +32,6 @@ def test_a_missing_file_is_an_empty_record_and_a_damaged_one_is_refused(tmp_path
     (tmp_path / "a.json").write_text('{"x": 1')
     with pytest.raises(ValueError, match="move it away"):
         read_json(tmp_path / "a.json")
-
-
-def test_files_have_equal_digests_if_and_only_if_their_contents_are_equal(tmp_path):
-    (tmp_path / "a").write_bytes(b"1")
-    (tmp_path / "b").write_bytes(b"1")
-    (tmp_path / "c").write_bytes(b"2")
-    assert digest(tmp_path / "a") == digest(tmp_path / "b") != digest(tmp_path / "c")
 
 
 def test_a_record_shows_damage_and_one_that_was_not_written_here_is_refused(tmp_path):

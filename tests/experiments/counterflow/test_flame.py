@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import cantera as ct
 import numpy as np
 import pytest
+from hydrogen import INERT
 from scipy.special import erfc
 
 from combred.chemistry.reactor import CVODE
@@ -19,7 +20,6 @@ from combred.experiments.diffusion import Diffusion
 
 CASE = CounterflowCase("H2:1, N2:4", "O2:1, N2:3.76")
 STRAIN, CELLS, DT = 400.0, 40, 4e-6
-INERT = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
 
 
 def of_cantera(flame: ct.CounterflowDiffusionFlame) -> Curve:

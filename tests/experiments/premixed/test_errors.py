@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hydrogen import FLAME_TOLERANCES, premixed_flames
+from hydrogen import premixed_flames
 
-from combred.chemistry.reactor import CVODE
-from combred.experiments.cells import STEADY, WENT_OUT
+from combred.experiments.cells import WENT_OUT
 
 
 def compare(mechanism, found, references):
@@ -57,14 +56,6 @@ def test_the_position_of_the_front_is_no_error(h2o2, flames):
     assert compare(h2o2, [shifted], [ref])["cases"][0]["profile_T_error"] < 1e-6
     wider = altered(ref, x=1.02 * ref.x)  # but the shape is: 2 % of a thickness of ~2000 K
     assert 5.0 < compare(h2o2, [wider], [ref])["cases"][0]["profile_T_error"] < 60.0
-
-
-def test_a_flame_of_the_same_chemistry_has_the_same_peaks(h2o2, flames):
-    every, advance = premixed_flames(h2o2), CVODE(h2o2, *FLAME_TOLERANCES)
-    found = [every.burn(advance, reference.profile) for reference in flames]
-    for row in every.compare(found, flames)["cases"]:
-        # Six cells to a thickness: 2 % where the front lies elsewhere between them.
-        assert row["outcome"] == STEADY and max(row["peak_errors"].values()) < 0.006
 
 
 def test_a_failed_flame_has_infinite_errors(h2o2, extinct, flames):

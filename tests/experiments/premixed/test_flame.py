@@ -85,10 +85,6 @@ def test_a_solver_that_returns_nan_ends_the_march_without_an_exception(h2o2, beg
     assert np.isfinite(found.T).all()  # the last finite profile
 
 
-def test_a_flame_without_reactions_goes_out(extinct):
-    assert extinct.outcome == cells.WENT_OUT and np.isnan(extinct.speed)
-
-
 def test_a_mixture_that_burns_in_every_cell_has_no_front(h2o2, begin):
     burnt = begin.Y[-1]
     everywhere = solver(lambda T, p, Y: (T, np.tile(burnt, (len(T), 1))))

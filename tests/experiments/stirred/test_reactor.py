@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hydrogen import INERT
 
 from combred.experiments.stirred.experiment import differences
 from combred.experiments.stirred.particles import Particles, Stream
 from combred.experiments.stirred.reactor import NOT_FINITE, StirredCase, events, stir
 
-INERT = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
 CLOSED = StirredCase(residence=np.inf, mixing=1e-3, pairing=1e-4, dt=1e-4, steps=10, particles=400)
 
 

@@ -77,25 +77,6 @@ def test_states_that_are_none_are_left_as_they_were(drm19, solver_of, burning, t
     assert not found.steps.any()
 
 
-def test_advance_names_the_first_rows_and_the_remedy(drm19, solver_of, burning):
-    solver = solver_of(drm19)
-    T, p, Y = (x.copy() for x in burning)
-    T[[7, 8, 20, 21, 30, 40, 41]] = 27.0
-    message = (
-        r"7 of 60 states cannot be advanced \(rows 7, 8, 20, 21, 30, \.\.\.\); the first has "
-        r"T = 27 K, p = 100000 Pa, sum Y = 1: T is not from 100 to 6000 K"
-    )
-    with pytest.raises(ValueError, match=message):
-        solver.advance(T, p, Y, DT)
-    T, p, Y = (x.copy() for x in burning)
-    Y[5] *= 1.01
-    with pytest.raises(ValueError, match=r"1 of 60 .*\(row 5\).* the sum of Y is not 1"):
-        solver.advance(T, p, Y, DT)
-    for p_wrong, said in ((0.0, "p is not positive"), (np.nan, "p is nan, not finite")):
-        with pytest.raises(ValueError, match=said):
-            solver.advance(burning[0], np.full(60, p_wrong), burning[2], DT)
-
-
 @TOLERANCES
 def test_random_garbage(drm19, solver_of, burning, tolerance):
     """1 to 3 numbers of each state are odd, or hardly."""

@@ -6,7 +6,7 @@ import scipy.linalg
 import torch
 from reducible import units_of
 
-from combred.reduction import Units, interpolative
+from combred.reduction import interpolative
 
 
 def activations(n: int, m: int, rank: int, seed: int = 0):
@@ -77,11 +77,3 @@ def test_units_that_are_not_read_are_not_kept():
     merge = interpolative(units_of(A, A, U, True), keep=6)
     assert merge.kept.tolist() == [1, 2, 4, 5, 6, 7]
     assert torch.isfinite(merge.mixing).all()
-
-
-def test_without_calibration_the_error_says_what_to_give():
-    A, U = activations(10, 4, rank=4)
-    seen = units_of(A, A, U, True)
-    blind = Units(seen.network, seen.layer, seen.weights, seen.bias, None, None, seen.reading)
-    with pytest.raises(ValueError, match="interpolative needs activations: give calibration"):
-        interpolative(blind, keep=2)

@@ -364,14 +364,6 @@ def test_a_batch_norm_that_is_not_part_of_the_weights_breaks_homogeneity(parts):
     assert layer.norm == ("1" if isinstance(parts[0], nn.BatchNorm2d) else "")
 
 
-def test_average_pooling_before_the_batch_norm_keeps_homogeneity():
-    network = nn.Sequential(
-        nn.Conv2d(3, 8, 3), nn.AvgPool2d(2), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 2, 1)
-    )
-    layer = find_layers(network, IMAGE)["0"]
-    assert layer.homogeneous and layer.norm == "2"
-
-
 def test_a_batch_norm_behind_the_second_activation_of_a_depthwise_block_is_not_folded():
     network = nn.Sequential(nn.Conv2d(3, 8, 1), nn.ReLU(), nn.Conv2d(8, 8, 3, groups=8), nn.ReLU(),
                             nn.BatchNorm2d(8), nn.Conv2d(8, 2, 1))  # fmt: skip

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
-from time_steps import steps
+from one_step import steps
 
 from combred.surrogates.model.forms import make_surrogate
 

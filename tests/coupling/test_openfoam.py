@@ -286,7 +286,7 @@ def test_outer_correctors_keep_the_ignition_of_a_closed_cell(
     """Each chemistry starts from the beginning of its time step, also where steps change."""
     control = "endTime 3e-4; writeInterval 1000; functions { T { type probes; libs (sampling); "
     control += "fields (T); probeLocations ((0.005 0 0)); } }"
-    if steps == "grow":  # the first of them 1e-6 s, growing by 1.2
+    if steps == "uneven":  # the first of them 1e-6 s, growing by 1.2
         control = f"deltaT 1e-6; adjustTimeStep yes; maxCo 1e9; {control}"
     path = str(libraries["solver"].library.path)
     openfoam.write_case(tmp_path, solver, path, 2e-6, control)

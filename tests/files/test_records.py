@@ -86,17 +86,11 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch, kin
     assert did[1:] == ["renamed", tmp_path.name]
 
 
-def test_files_are_written_when_there_is_room_for_all(tmp_path):
-    (tmp_path / "a").write_text("old")
-    with pytest.raises(OSError):
-        write_files({tmp_path / "a": b"new", tmp_path / "none" / "b": b"new"})
-    assert (tmp_path / "a").read_text() == "old" and len(list(tmp_path.iterdir())) == 1
-
-
-def test_no_file_is_replaced_where_a_folder_stands_for_another(tmp_path):
+@pytest.mark.parametrize(("other", "error"), [("none/b", OSError), ("b", IsADirectoryError)])
+def test_files_are_written_when_there_is_room_for_all(tmp_path, other, error):
     (tmp_path / "a").write_text("old")
     (tmp_path / "b").mkdir()
-    with pytest.raises(IsADirectoryError, match="b"):
-        write_files({tmp_path / "a": b"new", tmp_path / "b": b"new"})
+    with pytest.raises(error, match="b"):
+        write_files({tmp_path / "a": b"new", tmp_path / other: b"new"})
     assert (tmp_path / "a").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]

@@ -38,9 +38,16 @@ def test_chunks_of_a_mask_are_its_rows_in_order(file, h2o2, rows):
     assert np.array_equal(got, table.read(0, 10).T[keep])
 
 
-def test_a_missing_file_is_told(tmp_path, h2o2):
+def test_a_missing_file_and_those_of_others_are_told(tmp_path, h2o2):
     with pytest.raises(FileNotFoundError, match=r"no states at .*none\.h5: sample them first"):
         open_states(tmp_path / "none.h5", h2o2)
+    (tmp_path / "text.h5").write_text("T p Y\n")
+    with pytest.raises(StateFileError, match="cannot be read"):
+        open_states(tmp_path / "text.h5", h2o2)
+    with h5py.File(tmp_path / "foreign.h5", "w") as foreign:
+        foreign["T"] = np.ones(3)
+    with pytest.raises(StateFileError, match=r"missing: p, Y.*surrogates/dataset/schema.py"):
+        open_states(tmp_path / "foreign.h5", h2o2)
 
 
 def replaced(name: str, **how):
@@ -163,19 +170,6 @@ def test_a_damaged_chunk_is_refused_when_it_is_read(file, h2o2):
     table = open_states(file, h2o2)
     with pytest.raises(StateFileError, match="Move it away"):
         table.read(0, table.rows)
-
-
-def test_a_file_that_is_not_hdf5_is_refused(tmp_path, h2o2):
-    (tmp_path / "text.h5").write_text("T p Y\n")
-    with pytest.raises(StateFileError, match="cannot be read"):
-        open_states(tmp_path / "text.h5", h2o2)
-
-
-def test_hdf5_of_another_schema_is_refused(tmp_path, h2o2):
-    with h5py.File(tmp_path / "foreign.h5", "w") as foreign:
-        foreign["T"] = np.ones(3)
-    with pytest.raises(StateFileError, match=r"missing: p, Y.*surrogates/dataset/schema.py"):
-        open_states(tmp_path / "foreign.h5", h2o2)
 
 
 def test_states_of_another_mechanism_are_refused(file, drm19):

@@ -60,9 +60,7 @@ def test_truth_values_are_no_numbers(values, h2o2):
         ("T", lambda: states_of(values, 1e5, np.full((2, 4), 0.25))),
         ("phi", lambda: h2o2.mixture("H2:1", "O2:1", values)),
     ):
-        with pytest.raises(
-            ValueError, match=f"{name} has to be real numbers; this is of type bool"
-        ):
+        with pytest.raises(ValueError, match=f"{name} has to be real .* of type bool"):
             read()
     with pytest.raises(ValueError, match="tolerance has to be (real|positive)"):
         require_tolerance(values)

@@ -277,9 +277,8 @@ def test_rates_that_are_not_known_are_refused_before_anything_is_sampled(tmp_pat
     asked = [
         "mechanism=table.yaml", "sampling.fuel=H2:1", "sampling.T0=[1e3,2e3]", "validation.T0=[1e3]"
     ]  # fmt: skip
-    with pytest.raises(
-        ValueError, match=r"network\.kinetics=true: .*H2 \+ O <=> H \+ OH.*state-only"
-    ):
+    told = r"network\.kinetics=true: .*H2 \+ O <=> H \+ OH.*state-only"
+    with pytest.raises(ValueError, match=told):
         pipeline.prepare(resolve(asked))
     assert not (tmp_path / "runs").exists()
     alone = ["network.kinetics=false", "sampling.dt=[1e-6,1e-6]"]

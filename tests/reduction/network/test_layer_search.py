@@ -188,16 +188,13 @@ def test_layers_by_number_and_by_name():
     # Residual layers have no number.
     assert [survey[i].name for i in (1, 2, 3)] == ["stem", "conv1", "conv3"]
     assert survey["bn3"].residual and survey["conv3"] is survey[3]
+    listed = "hidden layers, from 1 on, are stem, conv1"
     for number in (0, 4, -1):
-        with pytest.raises(
-            ValueError, match=rf"no layer {number}; hidden layers, from 1 on, are stem, con"
-        ):
+        with pytest.raises(ValueError, match=f"there is no layer {number}; {listed}"):
             survey[number]
     with pytest.raises(ValueError, match="layer head cannot be reduced: its units are the net"):
         survey["head"]
-    with pytest.raises(
-        ValueError, match="there is no layer 'fc'; hidden layers, from 1 on, are stem, conv1"
-    ):
+    with pytest.raises(ValueError, match=f"there is no layer 'fc'; {listed}"):
         survey["fc"]
 
 

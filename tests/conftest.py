@@ -13,9 +13,9 @@ import pytest
 
 # Every core has a process of pytest: more threads of OpenBLAS and OpenMP would wait for each other.
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
-HELPERS = "kernels/grouping pipeline reduction report robustness surrogates/dataset".split()
+HELPERS = "kernels/grouping native/solver pipeline reduction report robustness surrogates/dataset"
 TESTS = Path(__file__).parent
-sys.path[:0] = map(str, [TESTS, TESTS.parent, *(TESTS / folder for folder in HELPERS)])
+sys.path[:0] = map(str, [TESTS, TESTS.parent, *(TESTS / folder for folder in HELPERS.split())])
 EARLY = {"native", "coupling", "skeletal", "pipeline", "check", "test_imports.py"}
 
 

@@ -13,6 +13,7 @@ import re
 
 import numpy as np
 import pytest
+from cantera_truth import cvode_later, ignition_rows, truth_of
 
 from combred.native.solver.generator import SOURCE
 
@@ -134,7 +135,7 @@ def one_step(method: Method, f, J: np.ndarray, y: np.ndarray, h: float) -> np.nd
 
 
 @pytest.fixture(scope="module")
-def one_step_of(solver_of, truth_of, cvode_later):
+def one_step_of(solver_of):
     """A function: Y before one step, and after it by the equations, by the library and by CVODE."""
 
     def run(mechanism, name, volume, T, p, Y, dt, tolerance, max_steps):
@@ -158,11 +159,11 @@ REACTORS = pytest.mark.parametrize("volume", [False, True], ids=["pressure", "vo
 
 @REACTORS
 @pytest.mark.parametrize("name, fuel", [("h2o2", "H2:1"), ("drm19", "CH4:1")])
-def test_one_step_in_doubles(request, one_step_of, ignition, name, fuel, volume):
+def test_one_step_in_doubles(request, one_step_of, name, fuel, volume):
     """The Jacobian is exact: the step is that of the equations in T and Y to rounding, and nearer
     to it than the exact solution. (T of a library's step follows from Y and the energy.)"""
     mechanism = request.getfixturevalue(name)
-    T, p, Y = ignition(mechanism, 30, fuel, 1300.0, 1e5)
+    T, p, Y = ignition_rows(mechanism, 30, fuel, 1300.0, 1e5)
     for i in (14, 18):
         y, made, found, exact = one_step_of(
             mechanism, METHODS[1], volume, T[i], p[i], Y[i], 4e-8, 9.99e-5, 0

@@ -132,9 +132,7 @@ def test_half_the_rise_needs_an_equilibrium(h2o2, mixtures):
         ),
     ],
 )
-def test_other_criteria_and_what_would_seem_not_to_ignite_are_refused(
-    solver_of, h2o2, mixtures, changed, words
-):
+def test_what_would_seem_not_to_ignite_is_refused(solver_of, h2o2, mixtures, changed, words):
     T, p, Y = mixtures
     Y = Y * changed.pop("Y", 1.0)
     with pytest.raises(ValueError, match=words):

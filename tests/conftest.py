@@ -1,7 +1,7 @@
 """The order of the tests, and how they are run; their fixtures: shared_fixtures.py.
 
-Test files import `rate_kinds` and `time_steps` from this folder, and `benchmarks`, `coupling` and
-`examples`, which are not installed, from the repository's root.
+Test files import helpers by their names alone from this folder and from those of `HELPERS`, and
+`benchmarks`, `coupling` and `examples`, which are not installed, from the repository's root.
 """
 
 import os
@@ -13,7 +13,9 @@ import pytest
 
 # Every core has a process of pytest: more threads of OpenBLAS and OpenMP would wait for each other.
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
-sys.path[:0] = [str(folder) for folder in Path(__file__).parents[:2]]
+HELPERS = "kernels/grouping native/solver pipeline reduction report robustness surrogates/dataset"
+TESTS = Path(__file__).parent
+sys.path[:0] = map(str, [TESTS, TESTS.parent, *(TESTS / folder for folder in HELPERS.split())])
 EARLY = {"native", "coupling", "skeletal", "pipeline", "check", "test_imports.py"}
 
 

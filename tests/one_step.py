@@ -10,6 +10,11 @@ from combred.surrogates.model.surrogate import Surrogate
 ANY = 1e30  # a tolerance that takes every step
 
 
+def steps(state: torch.Tensor, dt: float = 1e-6) -> torch.Tensor:
+    """dt [s], that of every surrogate in the tests, for each of the states (n, 2 + n_species)."""
+    return torch.full((len(state),), dt, dtype=torch.float64)
+
+
 def one_step(native, states, dt) -> tuple[np.ndarray, np.ndarray]:
     """The states [T, p, Y] after the network's step of any error, and its relative error estimate:
     infinite where the closure fails or the state is not valid."""

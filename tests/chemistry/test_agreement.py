@@ -21,10 +21,6 @@ def exact(mechanism, path):
     return before, dt, CVODE(mechanism, RTOL, ATOL).advance(*before, dt)
 
 
-def test_cvode_does_not_differ_from_itself(mechanism, exact):
-    assert np.array_equal(difference_from_cvode(mechanism, *exact), np.zeros(len(exact[1])))
-
-
 def test_a_difference_is_relative_to_the_change_and_a_floor(mechanism, exact):
     before, dt, (T, Y) = exact
     expected = np.full(len(dt), 0.1)

@@ -10,18 +10,11 @@ from combred.chemistry.mechanism import load_mechanism
 from combred.chemistry.transport import lacking
 from combred.native import export
 
-DRM19 = "H2 H O O2 OH H2O HO2 CH2 CH2(S) CH3 CH4 CO CO2 HCO CH2O CH3O C2H4 C2H5 C2H6 N2 AR".split()
-
 
 def cantera_text(name: str) -> str:
     """The text of a mechanism that Cantera ships."""
     folders = (Path(d) / name for d in ct.get_data_directories())
     return next(f for f in folders if f.is_file()).read_text()
-
-
-def test_drm19_is_the_mechanism_of_kazakov_and_frenklach(drm19):
-    assert list(drm19.species_names) == DRM19
-    assert drm19.solution().n_reactions == 84
 
 
 @pytest.mark.parametrize(

@@ -35,12 +35,6 @@ reactions:
 """
 
 
-@pytest.fixture(scope="module")
-def by_equation(every_kind):
-    """Its reactions; of several with one equation the last."""
-    return {r.equation: r for r in quietly(lambda: read_reactions(every_kind))}
-
-
 def gas_with(tmp_path, reactions):
     """The species of h2o2.yaml with reactions of their own, as YAML."""
     file = tmp_path / "gas.yaml"
@@ -73,13 +67,6 @@ def test_stoichiometry_direction_and_constants_are_cantera_s(file, phase, reques
         if isinstance(rate := reaction.rate, Arrhenius):
             found = rate.sign * np.exp(rate.ln_A + rate.b * np.log(T) - rate.T_a / T)
             assert found == pytest.approx(k, rel=1e-12)
-
-
-def test_expressions_at_one_pressure_are_summed_and_pressures_ascend(by_equation):
-    rate = by_equation["CH3 + OH <=> CO + 2 H2"].rate
-    # The levels went through a logarithm in Cantera.
-    assert np.allclose(rate.pressures, np.array([0.1, 1.0, 10.0]) * ct.one_atm, rtol=1e-14)
-    assert [[one.sign for one in at] for at in rate.rates] == [[1.0], [1.0, -1.0], [1.0]]
 
 
 def test_unknown_types_are_named_and_counted_before_anything_else(tmp_path):

@@ -33,16 +33,6 @@ def test_cvode_agrees_with_an_independent_network(mechanism, path):
         assert np.allclose(Y[i], Y_exact, rtol=1e-5, atol=1e-10)
 
 
-def test_every_state_has_its_own_time_step(mechanism, path):
-    some, dt = slice(0, 60, 12), np.geomspace(1e-8, 1e-5, 5)
-    T, p, Y = path.T[some], path.p[some], path.Y[some]
-    T_next, Y_next = CVODE(mechanism, RTOL, ATOL).advance(T, p, Y, dt)
-    for i in range(5):
-        one = slice(i, i + 1)
-        T_one, Y_one = CVODE(mechanism, RTOL, ATOL).advance(T[one], p[one], Y[one], float(dt[i]))
-        assert np.array_equal(T_next[one], T_one) and np.array_equal(Y_next[one], Y_one)
-
-
 @pytest.mark.parametrize("value", [0.0, -1e-6, np.nan, np.inf])
 def test_a_time_step_that_is_not_positive_and_finite_is_refused(h2o2, value):
     message = f"dt = {value} s: a time step has to be positive and finite"

@@ -60,9 +60,7 @@ def test_truth_values_are_no_numbers(values, h2o2):
         ("T", lambda: states_of(values, 1e5, np.full((2, 4), 0.25))),
         ("phi", lambda: h2o2.mixture("H2:1", "O2:1", values)),
     ):
-        with pytest.raises(
-            ValueError, match=f"{name} has to be real numbers; this is of type bool"
-        ):
+        with pytest.raises(ValueError, match=f"{name} has to be real .* of type bool"):
             read()
     with pytest.raises(ValueError, match="tolerance has to be (real|positive)"):
         require_tolerance(values)
@@ -92,6 +90,7 @@ def test_states_of_any_real_type_and_layout_are_the_same():
         assert np.array_equal(found, known) and found.flags.c_contiguous
         assert found.dtype == np.float64 and not np.shares_memory(found, given)
     assert states_of([], [], np.empty((0, 4))).shape == (0, 6)
+    assert np.array_equal(states_of(T, 131072.0, Y), known)  # one pressure, of all states
 
 
 @pytest.mark.parametrize(
@@ -113,11 +112,6 @@ def test_states_of_another_shape_are_refused(name, shape, expected):
 def test_states_that_are_not_real_numbers_are_refused(values):
     with pytest.raises(ValueError, match="T (has to be real|is not an array of) numbers"):
         states_of(values, np.full(2, 1e5), np.full((2, 4), 0.25))
-
-
-def test_one_pressure_is_that_of_all_states():
-    T, Y = np.array([300.0, 1500.0]), np.full((2, 4), 0.25)
-    assert np.array_equal(states_of(T, 1e5, Y), states_of(T, np.full(2, 1e5), Y))
 
 
 def test_of_one_state_the_shape_to_give_is_told():

@@ -46,15 +46,11 @@ def test_a_network_without_reaction_rates_has_one_time_step():
 
 @pytest.mark.parametrize("profile", ["default", "condensed", "smoke"])
 def test_a_table_of_layers_takes_the_place_of_parameters(profile):
-    given = ["stage=1", "reduction.layers=[1]", "reduction.thresholds=[0.85]"]
+    given = ["stage=2", "reduction.layers=[1,2]", "reduction.thresholds=[0.85,0.9]"]
     s = resolve([f"profile={profile}", *given])
-    assert stage_table(s.reduction) == [Stage(1, 1, 0.85)]
+    assert stage_table(s.reduction) == [Stage(1, 1, 0.85), Stage(2, 2, 0.9)]
     with pytest.raises(ValueError, match="needs reduction.parameters"):
         resolve([*given, "reduction.method=folding"])
-
-
-def test_an_argument_wins_over_the_profile():
-    assert resolve(["profile=paper", "network.hidden=[8,4,2,2]"]).network.hidden == [8, 4, 2, 2]
 
 
 def test_the_paper_profile_has_the_network_and_the_first_stages_of_the_paper():

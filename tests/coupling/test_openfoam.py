@@ -197,25 +197,22 @@ def test_other_heats_of_formation_are_refused(case):
     assert "differ in the thermodynamics of CH4: molar mass 16.04" in said
 
 
-def test_tdac_is_refused(case):
+def test_tdac_tabulation_and_reduction_are_refused(case):
+    """The latter two as the Foundation's versions have them."""
     file = case.folder / "constant" / "chemistryProperties"
-    text = file.read_text()
-    for more in ("method TDAC;", "TDAC on;"):
-        file.write_text(text.replace("solver combred;", f"solver combred; {more}"))
+    text, names = file.read_text(), ("tabulation", "reduction")
+    wrong = {
+        text.replace("solver combred;", f"solver combred; {more}"): "remove the method TDAC from"
+        for more in ("method TDAC;", "TDAC on;")
+    }
+    for name in names:
+        wrong[f"{text}\n{name} {{ method ISAT; }}\n"] = f"write `method none;` in {name}"
+    for changed, told in wrong.items():
+        file.write_text(changed)
         said = " ".join(case(SOLVER).split())
-        assert "FOAM FATAL IO ERROR" in said and "remove the method TDAC from chemistryType" in said
-
-
-def test_tabulation_and_reduction_are_refused(case):
-    """As the Foundation's versions have them."""
-    file = case.folder / "constant" / "chemistryProperties"
-    text = file.read_text()
-    for name in ("tabulation", "reduction"):
-        file.write_text(f"{text}\n{name} {{ method ISAT; }}\n")
-        said = " ".join(case(SOLVER).split())
-        assert "FOAM FATAL IO ERROR" in said and f"write `method none;` in {name}" in said
-        file.write_text(f"{text}\n{name} {{ method none; }}\n")
-        assert "FATAL" not in case(SOLVER)
+        assert "FOAM FATAL IO ERROR" in said and told in said
+    file.write_text(text + "".join(f"\n{name} {{ method none; }}\n" for name in names))
+    assert "FATAL" not in case(SOLVER)
 
 
 def test_a_first_species_of_one_range_changes_nothing(case, drm19):
@@ -286,7 +283,7 @@ def test_outer_correctors_keep_the_ignition_of_a_closed_cell(
     """Each chemistry starts from the beginning of its time step, also where steps change."""
     control = "endTime 3e-4; writeInterval 1000; functions { T { type probes; libs (sampling); "
     control += "fields (T); probeLocations ((0.005 0 0)); } }"
-    if steps == "grow":  # the first of them 1e-6 s, growing by 1.2
+    if steps == "uneven":  # the first of them 1e-6 s, growing by 1.2
         control = f"deltaT 1e-6; adjustTimeStep yes; maxCo 1e9; {control}"
     path = str(libraries["solver"].library.path)
     openfoam.write_case(tmp_path, solver, path, 2e-6, control)

@@ -52,9 +52,6 @@ def test_the_rooms_of_contributing_are_those_of_the_package():
     assert named == rooms - {"__pycache__"}
 
 
-# -- commands and settings -------------------------------------------------------------------------
-
-
 def commands() -> list[str]:
     """Arguments of the pipeline that the pages show, in fences and as code in sentences."""
     text = "\n".join(page.read_text().replace("\\\n", " ") for page in CURRENT)
@@ -82,9 +79,6 @@ def test_settings_and_tolerances_named_in_the_text_are_those_of_the_code(page):
     assert not {key for key in named if key not in keys()}
     named = re.findall(r"`Surrogate\.TOLERANCE`, (\d[\d.e-]*\d)", page.read_text())
     assert set(named) <= {f"{combred.Surrogate.TOLERANCE:g}"}
-
-
-# -- tables ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -27,9 +27,6 @@ from examples.vision.networks import (
 )
 from examples.vision.training import FitSettings
 
-# -- networks ------------------------------------------------------------------------------------
-
-
 # Parameters, and what the papers print, in millions. Those of VGG-16 and the residual networks are
 # counted from the layers that the papers list.
 PUBLISHED = {
@@ -69,9 +66,6 @@ def stripes() -> Images:
     for i, label in enumerate(labels):
         images[i, 0, :, 4 * label : 4 * label + 4] += 1.0
     return Images("stripes", images[:64], labels[:64], images[64:], labels[64:], 2)
-
-
-# -- the scripts ---------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -27,9 +27,6 @@ def slope(x, y):
     return np.polyfit(np.log(x), np.log(y), 1)[0]
 
 
-# -- conservation ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("tau", [1e-7, 1e-5])  # 3 and some 20 stages
 def test_elements_and_enthalpy_are_conserved(h2o2, tau):
     T, Y, diffusion = layer(h2o2, 80)
@@ -47,15 +44,12 @@ def test_elements_and_enthalpy_are_conserved(h2o2, tau):
     assert Y.min() > -1e-12
 
 
-# -- exact solutions: small waves decay as exp(-k^2 D t) -------------------------------------------
-
-
 def wave(cells):
     return np.cos(np.pi * (np.arange(cells) + 0.5) / cells)
 
 
 def decay_error(values, mean, rate, tau):
-    """Relative error of the rate at which the first wave of `values` has decayed."""
+    """Relative error of the rate k^2 D at which the first wave of `values` has decayed."""
     shape = wave(len(values))
     amplitude = 2.0 * (values - mean) @ shape / len(values)
     return abs(-np.log(amplitude) / tau / rate - 1.0)
@@ -94,9 +88,6 @@ def test_a_wave_of_composition_decays_at_the_exact_rate(h2o2):
         T, Y, h = diffusion.step(T, Y, h, tau)
     assert decay_error(1e6 * Y[:, one], 0.2e6, rate, 4 * tau) < 1e-3
     assert np.abs(T - T0).max() < 1e-6  # enthalpy diffuses with the species, so that T stays
-
-
-# -- orders ----------------------------------------------------------------------------------------
 
 
 def test_fluxes_are_of_second_order_in_space(h2o2):
@@ -147,9 +138,6 @@ def test_steps_are_of_second_order_in_time(h2o2):
         errors.append(np.abs(now[0] - exact_T).max() / 1000 + np.abs(now[1] - exact_Y).max())
     assert slope(counts, errors) == pytest.approx(-2.0, abs=0.3)
     assert errors[-1] < 1e-4 and np.abs(exact_T - T).max() > 50.0
-
-
-# -- stages ----------------------------------------------------------------------------------------
 
 
 def test_stages_are_the_fewest_that_are_stable():

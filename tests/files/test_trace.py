@@ -60,9 +60,8 @@ def test_without_a_path_nothing_is_kept(tmp_path, monkeypatch):
 def test_other_inputs_are_refused_with_both_sides_and_the_remedy(tmp_path):
     path = tmp_path / "a.state"
     Trace(path, {"x": "x" * 500, "training": {"lr": 0.1, "steps": 5}}).save({})
-    with pytest.raises(
-        ValueError, match="training.lr: 0.1 then, 0.2 now.*those again, or move"
-    ) as raised:
+    told = "training.lr: 0.1 then, 0.2 now.*those again, or move"
+    with pytest.raises(ValueError, match=told) as raised:
         Trace(path, {"x": "x" * 500, "training": {"lr": 0.2, "steps": 5}}).load()
     assert len(str(raised.value)) < 400
 

@@ -1,16 +1,9 @@
-"""Triton kernels under test: on the GPU where there is one, elsewhere in Triton's interpreter.
-
-`weight_rows` of the folder `grouping` is imported by its name alone.
-"""
+"""Triton kernels under test: on the GPU where there is one, elsewhere in Triton's interpreter."""
 
 import importlib
-import sys
-from pathlib import Path
 
 import pytest
 import torch
-
-sys.path.insert(0, str(Path(__file__).parent / "grouping"))
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

@@ -28,6 +28,7 @@ from combred.surrogates.files.storage import content_digest
 
 ROOT = Path(__file__).parents[2]
 hydrogen = pytest.mark.parametrize("mechanism", ["h2o2.yaml"], indirect=True, scope="session")
+needs_gcc = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 
 
 @hydrogen
@@ -65,9 +66,8 @@ def commands(exported) -> tuple[str, str]:
 
 @hydrogen
 @pytest.mark.parametrize("portable", [False, pytest.param(True, marks=pytest.mark.slow)])
+@needs_gcc
 def test_the_commands_of_the_head_compile_it(exported, tmp_path, require_agreement, portable):
-    if shutil.which("g++") is None:
-        pytest.skip("needs g++")
     shutil.copy(exported / "surrogate.cpp", tmp_path)
     command = "set -e\n" + commands(exported)[portable]
     assert "-O3" in command  # tests of the answers compile so: test_steps.py, test_portable.py
@@ -116,9 +116,8 @@ def test_openmp_gives_the_same_answers_with_as_many_threads_as_have_room(
 
 
 @hydrogen
+@needs_gcc
 def test_the_file_has_no_warnings_and_refuses_fast_math(exported):
-    if shutil.which("g++") is None:
-        pytest.skip("needs g++")
     file = str(exported / "surrogate.cpp")
     command = ["g++", *"-std=c++17 -O1 -Wall -Wextra -Wno-psabi -fsyntax-only".split(), file]
     for more in ([], ["-DCOMBRED_LEVEL=v2"], ["-DCOMBRED_DISPATCH"]):
@@ -128,9 +127,8 @@ def test_the_file_has_no_warnings_and_refuses_fast_math(exported):
     assert done.returncode != 0 and "compile without -ffast-math" in done.stderr
 
 
+@needs_gcc
 def test_the_solver_of_every_type_of_rate_has_no_warnings(kinds, tmp_path):
-    if shutil.which("g++") is None:
-        pytest.skip("needs g++")
     file = tmp_path / "solver.cpp"
     file.write_text(single_file(generate_solver(kinds), "of a test"))
     command = ["g++", *"-std=c++17 -O1 -Wall -Wextra -Wno-psabi -fsyntax-only".split(), file]

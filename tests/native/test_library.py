@@ -1,7 +1,6 @@
 """What the library of a surrogate says of itself, and `NativeSurrogate` as an `Advance`. The C
 interface is that of a solver: tests/native/solver/test_robustness.py."""
 
-import ctypes
 import signal
 import warnings
 
@@ -29,16 +28,6 @@ def test_a_library_describes_itself(compiled, mechanism, correcting):
     assert compiled.tolerance == Surrogate.TOLERANCE
     assert library.n == 2 + mechanism.n_species
     assert library.calls.combred_species_name(mechanism.n_species) is None
-
-
-def test_the_default_tolerance_of_c_is_that_of_python(compiled, burning):
-    states, known = burning.copy(), compiled.integrate(*split(burning), DT)
-    dt, (place, size) = np.full(len(states), DT), compiled.library._workspace()
-    calls = compiled.library.calls
-    status = calls.combred_advance(
-        len(states), states.ctypes.data, dt.ctypes.data, 1, None, None, ctypes.c_void_p(place), size
-    )
-    assert status == 0 and np.array_equal(states[:, 0], known.T) and 0 < known.steps.max()
 
 
 def test_a_library_is_loaded_as_what_it_is(compiled, mechanism, solver_of, path):

@@ -340,9 +340,7 @@ NO_WORDS += [EVIL, "x" * 300]
 @pytest.mark.parametrize("name", NO_WORDS)
 def test_names_that_openfoam_does_not_read_as_words_are_refused(name):
     for names in (["N2", name], []), (["N2"], ["N", name]):
-        with pytest.raises(
-            ValueError, match="OpenFOAM cannot have these names: .*Rename"
-        ) as raised:
+        with pytest.raises(ValueError, match="OpenFOAM cannot have these.*Rename") as raised:
             require_words(*names)
         assert ascii(name) in str(raised.value)
 

@@ -1,16 +1,11 @@
-"""The command in the test's own process, a finished run, and copies of it to break. `tiny`, of this
-folder, is imported by the tests here and in steps/."""
+"""The command in the test's own process, a finished run, and copies of it to break."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 import torch
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from tiny import TINY, cheap_steps, finished_run, main, merged  # noqa: E402
+from tiny import TINY, cheap_steps, finished_run, main, merged
 
 
 @pytest.fixture

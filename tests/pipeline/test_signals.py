@@ -66,46 +66,36 @@ def test_ctrl_c_while_modules_are_loaded_is_one_line(words, told):
     assert child.wait(30) == 130 and told in rest and "Traceback" not in rest
 
 
-def test_an_error_of_cantera_is_one_line(monkeypatch, capsys):
-    frame = "*" * 79
-    text = f"\n{frame}\nCanteraError thrown by Phase::setState:\nno such state\n{frame}\n"
+FRAME = "*" * 79
+OF_CANTERA = f"\n{FRAME}\nCanteraError thrown by Phase::setState:\nno such state\n{FRAME}\n"
+OF_MEMORY = "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"
 
-    def fail(*_):
-        raise ct.CanteraError(text)
 
-    monkeypatch.setattr(command, "prepare", fail)
-    assert command.main(["stage=1"]) == 2
-    said = " ".join(capsys.readouterr().out.split())
-    assert said == "error: Cantera: CanteraError thrown by Phase::setState: no such state"
+def of_a_file(number: int) -> OSError:
+    return OSError(number, os.strerror(number), "a.h5")
 
 
 @pytest.mark.parametrize(
-    ("number", "words"),
+    ("error", "words"),
     [
-        (errno.ENOSPC, "GB free: make room"),
-        (errno.EROFS, "You may not write there"),
-        (errno.EACCES, "You may not write there"),
-        (errno.EISDIR, "move it away"),
-        (errno.EIO, "operating system"),
+        (of_a_file(errno.ENOSPC), ["GB free: make room", "a.h5"]),
+        (of_a_file(errno.EROFS), ["You may not write there", "a.h5"]),
+        (of_a_file(errno.EACCES), ["You may not write there", "a.h5"]),
+        (of_a_file(errno.EISDIR), ["move it away", "a.h5"]),
+        (of_a_file(errno.EIO), ["operating system", "a.h5"]),
+        (RuntimeError(OF_MEMORY), ["a smaller network.hidden"]),
+        (
+            ct.CanteraError(OF_CANTERA),
+            ["error: Cantera: CanteraError thrown by Phase::setState: no such state\n"],
+        ),
     ],
 )
-def test_errors_of_the_file_system_have_their_own_remedies(monkeypatch, capsys, number, words):
+def test_errors_of_others_have_their_own_remedies(monkeypatch, capsys, error, words):
     def fail(*_):
-        raise OSError(number, os.strerror(number), "a.h5")
+        raise error
 
     monkeypatch.setattr(command, "prepare", fail)
     assert command.main(["stage=1"]) == 2
-    output = " ".join(capsys.readouterr().out.split())
-    assert words in output and "a.h5" in output
-    assert ("make room" in output) == (number == errno.ENOSPC)
-
-
-def test_too_little_memory_is_told(monkeypatch, capsys):
-    def fail(*_):
-        raise RuntimeError(
-            "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"
-        )
-
-    monkeypatch.setattr(command, "prepare", fail)
-    assert command.main(["stage=1"]) == 2
-    assert "a smaller network.hidden" in " ".join(capsys.readouterr().out.split())
+    output = " ".join(capsys.readouterr().out.split()) + "\n"
+    assert output.startswith("error: ") and all(word in output for word in words)
+    assert ("make room" in output) == ("make room" in words[0])

@@ -42,12 +42,6 @@ def condensed(network, layer: int, originals: int):
     return network
 
 
-def test_the_stage_table_is_that_of_the_settings():
-    table = {"layers": [1, 1, 2], "thresholds": [0.9, 0.8, 0.999]}
-    settings = ReductionSettings(method="condensation", parameters=[], **table)
-    assert stage_table(settings) == [Stage(1, 1, 0.9), Stage(2, 1, 0.8), Stage(3, 2, 0.999)]
-
-
 def test_the_settings_of_neuron_merging_reach_the_method(network, calibration):
     text, how = "neuron_merging:criterion=l1,t=0.3,weight=0.7", dict(multiple=16)
     settings = ReductionSettings(method=text, parameters=[0.3], compensation="own")

@@ -90,9 +90,8 @@ def test_a_run_from_a_shipped_network_is_not_mixed_with_a_trained_one(
     before = {p: p.read_bytes() for p in (copy / "runs/tiny").glob("*.*") if p.suffix != ".log"}
     for only in ("train", "reduce"):
         status, output = call(copy, START, argument, f"only={only}")
-        assert (
-            status == 2 and f"is {MODEL}, which came with combred" in output and message in output
-        )
+        assert status == 2 and message in output
+        assert f"is {MODEL}, which came with combred" in output
         assert "run=NAME" in output and "move stage*.safetensors" in output
     assert before == {p: p.read_bytes() for p in before}
 
@@ -145,9 +144,6 @@ def test_stage_0_alone_is_the_shipped_network_validated_and_exported(copy, call,
     assert read_json(folder / "export.json")["weights"] == small["network"]["weights"]
     assert read_json(folder / "validation.json")["stages"].keys() == {"stage0"}
     assert "which comes with combred" in (folder / "report.html").read_text()
-
-
-# -- states with sensitivities ---------------------------------------------------------------------
 
 
 def test_a_network_says_which_sensitivities_it_was_trained_with(finished):

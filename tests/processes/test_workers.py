@@ -68,19 +68,6 @@ def wait():
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_worker_ends_with_its_parent(tmp_path, number):
-    (tmp_path / "pool.py").write_text(POOL)
-    (tmp_path / "waiting.py").write_text(WAITING)
-    words = [sys.executable, str(tmp_path / "pool.py")]
-    parent = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    worker = int(parent.stdout.readline())
-    parent.send_signal(number)
-    parent.wait(30)
-    assert ends(worker)
-
-
 def ends(process: int, seconds: float = 20.0) -> bool:
     """Whether a process that is no child of ours ends within a time."""
     limit = time.monotonic() + seconds
@@ -186,12 +173,21 @@ def begin():
 """
 
 
-def test_a_worker_that_loads_modules_ends_with_its_parent(tmp_path):
-    (tmp_path / "slow.py").write_text(SLOW)
-    (tmp_path / "pool.py").write_text(LOADING)
+@pytest.mark.parametrize(
+    ("program", "module", "text", "number"),
+    [
+        pytest.param(POOL, "waiting", WAITING, signal.SIGKILL, marks=pytest.mark.slow),
+        pytest.param(POOL, "waiting", WAITING, signal.SIGINT, marks=pytest.mark.slow),
+        (LOADING, "slow", SLOW, signal.SIGKILL),
+    ],
+)
+def test_a_worker_ends_with_its_parent(tmp_path, program, module, text, number):
+    """While it works, and while it loads modules."""
+    (tmp_path / f"{module}.py").write_text(text)
+    (tmp_path / "pool.py").write_text(program)
     words = [sys.executable, str(tmp_path / "pool.py")]
     parent = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     worker = int(parent.stdout.readline())
-    parent.kill()
+    parent.send_signal(number)
     parent.wait(30)
     assert ends(worker)

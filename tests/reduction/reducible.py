@@ -1,7 +1,4 @@
-"""All reduction methods, and small networks of each kind that they reduce.
-
-from reducible import ALL_METHODS, make
-"""
+"""All reduction methods, and small networks of each kind that they reduce."""
 
 import torch
 import torch.nn.functional as F

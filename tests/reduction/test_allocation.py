@@ -155,6 +155,9 @@ def test_widths_of_a_convolutional_network_are_chosen_too():
         assert found.network(x).shape == (40, 3)
 
 
+UNCALIBRATED = {"method": "folding", "calibration": None}
+
+
 @pytest.mark.parametrize(
     "asked, message",
     [
@@ -166,16 +169,13 @@ def test_widths_of_a_convolutional_network_are_chosen_too():
         ({"flops": 1}, r"flops=1 is a share"),
         ({"flops": 0.5, "multiple": 0}, r"multiple=0 is a whole number of units, at least 1"),
         ({"flops": 0.5, "multiple": 1.5}, r"multiple=1.5 is a whole number"),
+        *(
+            (UNCALIBRATED | {kind: 0.5}, f"{kind}= chooses widths.*give calibration=inputs")
+            for kind in ("parameters", "flops", "error")
+        ),
     ],
 )
 def test_budgets_that_cannot_be_met_are_refused(asked, message):
     network, x, _ = redundant(1)
     with pytest.raises(ValueError, match=message):
-        reduce(network, x[:1], method="brain_surgeon", calibration=x, **asked)
-
-
-@pytest.mark.parametrize("kind", ["parameters", "flops", "error"])
-def test_a_budget_needs_calibration(kind):
-    network, x, _ = redundant(1)
-    with pytest.raises(ValueError, match=f"{kind}= chooses widths.*give calibration=inputs"):
-        reduce(network, x[:1], method="folding", **{kind: 0.5})
+        reduce(network, x[:1], **{"method": "brain_surgeon", "calibration": x} | asked)

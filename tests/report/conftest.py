@@ -1,16 +1,12 @@
-"""Run folders with their reports; `run_folder`, of this folder, makes them."""
+"""Run folders with their reports."""
 
-import sys
 from pathlib import Path
 
 import pytest
 from PIL import Image
+from run_folder import THREE, make_run
 
 from combred.report.run import write_report
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from run_folder import THREE, make_run  # noqa: E402
 
 
 @pytest.fixture

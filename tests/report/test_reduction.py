@@ -26,9 +26,8 @@ def test_a_reduction_of_all_layers_is_told_by_its_method(whole, drm19):
     record = {"method": "brain_surgeon", "parameters": 0.1, "compensation": "least_squares"}
     folder.reductions = {1: record}
     _, one, two = reduction_section(folder)[0].blocks[-1].rows
-    assert (
-        one[1].replace(NBSP, " ") == "brain surgeon, asked 10.0 % of the parameters; least squares"
-    )
+    told = "brain surgeon, asked 10.0 % of the parameters; least squares"
+    assert one[1].replace(NBSP, " ") == told
     assert one[-1] == "–" and two[1] == "– (there is no reduce.json)"
 
 

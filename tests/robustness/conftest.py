@@ -1,17 +1,12 @@
-"""Two finished runs, and a command without what takes long and has tests of its own. `small_run`
-and `damages`, of this folder, are imported by the tests here."""
+"""Two finished runs, and a command without what takes long and has tests of its own."""
 
-import sys
 from pathlib import Path
 from unittest import mock
 
 import pytest
+from small_run import OTHER, SMALL, finished
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from small_run import OTHER, SMALL, finished  # noqa: E402
-
-from combred.surrogates.library.choice import StateFunction  # noqa: E402
+from combred.surrogates.library.choice import StateFunction
 
 NAMES = "CVODE rtol 1e-08 atol 1e-16", "solver, tolerance 0.01", "stage 0", "stage 1", "stage 2"
 TIMES = {"machine": "none", "states": "none", "batch": 1, "solved": {}} | {

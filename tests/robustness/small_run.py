@@ -71,9 +71,6 @@ def finished(folder: Path, words: list[str]) -> Path:
     return folder / "runs" / NAME
 
 
-# -- results ---------------------------------------------------------------------------------------
-
-
 def results(run: Path) -> dict:
     """What a run has found, by file: contents of networks, states and solutions, and numbers of the
     records without times."""
@@ -111,9 +108,6 @@ def stable(value):
 def differing(one: dict, other: dict) -> list[str]:
     """The files whose results differ."""
     return [name for name in one | other if one.get(name) != other.get(name)]
-
-
-# -- interruptions ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

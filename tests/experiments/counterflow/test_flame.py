@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import cantera as ct
 import numpy as np
 import pytest
+from hydrogen import INERT
 from scipy.special import erfc
 
 from combred.chemistry.reactor import CVODE
@@ -19,7 +20,6 @@ from combred.experiments.diffusion import Diffusion
 
 CASE = CounterflowCase("H2:1, N2:4", "O2:1, N2:3.76")
 STRAIN, CELLS, DT = 400.0, 40, 4e-6
-INERT = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
 
 
 def of_cantera(flame: ct.CounterflowDiffusionFlame) -> Curve:
@@ -60,9 +60,6 @@ def mixing_profile(mechanism, fuel, oxidizer, T, cells, strain, width):
     return CounterflowProfile(case, strain, np.diff(m), -strain * m, *inside, *streams)
 
 
-# -- the profile -----------------------------------------------------------------------------------
-
-
 def test_the_profile_is_that_of_cantera(h2o2, cantera_flame, begin):
     assert begin.strain == pytest.approx(STRAIN, rel=1e-3)
     assert np.allclose(begin.Y.sum(1), 1.0, atol=1e-12) and begin.Y.min() >= 0.0
@@ -84,9 +81,6 @@ def test_more_strain_makes_a_similar_flame_thinner(h2o2, begin):
     x, thinner = CounterflowGrid(h2o2, begin).x, CounterflowGrid(h2o2, other).x
     assert other.strain == 4 * begin.strain and thinner == pytest.approx(x / 2)
     assert other.flux == pytest.approx(2 * begin.flux)
-
-
-# -- transport -------------------------------------------------------------------------------------
 
 
 def test_cells_of_unequal_mass_conserve_elements_and_enthalpy(h2o2, begin):
@@ -129,9 +123,6 @@ def test_a_trace_mixes_as_the_error_function(h2o2):
     assert grid.T == pytest.approx(np.full(60, 600.0), abs=0.01)
 
 
-# -- marching --------------------------------------------------------------------------------------
-
-
 def test_cvode_s_flame_stays_at_cantera_s(h2o2, cantera_flame, begin):
     short = CounterflowMarch(CELLS, tolerance=20.0, longest=0.5)
     flame = burn(h2o2, by_cvode(h2o2), DT, begin, short)
@@ -167,12 +158,6 @@ def test_a_solver_that_fails_ends_the_march(h2o2, begin):
 def test_a_march_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         CounterflowMarch(**wrong)
-
-
-# -- extinction ------------------------------------------------------------------------------------
-
-
-# -- errors ----------------------------------------------------------------------------------------
 
 
 def test_profiles_are_compared_with_a_tolerance_of_position(h2o2, cantera_flame):

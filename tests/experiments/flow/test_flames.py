@@ -5,7 +5,6 @@ import cantera as ct
 import numpy as np
 import pytest
 
-from combred.chemistry.transport import has_transport
 from combred.experiments.diffusion import Diffusion
 from combred.experiments.flow import flames as module
 from combred.experiments.flow.flames import CELLS, Cells, flames
@@ -52,9 +51,3 @@ def test_each_flame_diffuses_as_by_itself_at_its_pressure(streams_of, mechanism)
         assert Y[i] == pytest.approx(expected_Y, abs=0.02 * np.abs(expected_Y - old_Y[i]).max())
         elements = mechanism.elements @ (Y[i] - old_Y[i]).mean(0)
         assert np.abs(elements).max() < 1e-9  # undershoots, clipped
-
-
-def test_mechanisms_without_transport_data_have_no_flames(mechanism, kinds):
-    assert has_transport(mechanism) and not has_transport(kinds)
-    with pytest.raises(ValueError, match="no transport data"):
-        Cells(kinds)

@@ -84,9 +84,6 @@ def test_fuel_and_oxidizer_are_those_of_the_settings(states_of, h2o2):
     assert Y[:, h2o2.index("H2O")].max() > 0.05
 
 
-# -- failures --------------------------------------------------------------------------------------
-
-
 def nothing(streams, count):
     return np.empty((0, 2 + streams.mechanism.n_species)), np.empty(0)
 

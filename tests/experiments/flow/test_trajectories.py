@@ -16,9 +16,6 @@ def fuel_share(mechanism, states: np.ndarray, settings) -> np.ndarray:
     return np.array(found)
 
 
-# -- ignitions -------------------------------------------------------------------------------------
-
-
 def test_ignitions_begin_with_fresh_gas_some_of_it_hotter_or_mixed(streams_of, h2o2):
     begin = ignitions.fresh_gases(streams_of(h2o2), 400)
     fresh = begin[:, 2 + h2o2.index("H2O")] == 0.0
@@ -62,9 +59,6 @@ def test_states_of_ignitions_are_dense_where_the_gas_reacts(streams_of, mechanis
     assert np.mean((share < richest) & (share > 0.0)) > 0.6  # 70 % of them are premixed
 
 
-# -- mixtures --------------------------------------------------------------------------------------
-
-
 def test_a_mixture_has_the_enthalpy_and_the_species_of_its_streams(streams_of, h2o2):
     streams, n = streams_of(h2o2), h2o2.n_species
 
@@ -76,9 +70,6 @@ def test_a_mixture_has_the_enthalpy_and_the_species_of_its_streams(streams_of, h
     assert set(count) == {2, 3} and 60 < (count == 2).sum() < 140
     assert Y.sum(1) == pytest.approx(np.ones(200), abs=1e-12)
     assert streams.thermo.enthalpy(T, Y) == pytest.approx(Y @ h, abs=1e-3)
-
-
-# -- layers ----------------------------------------------------------------------------------------
 
 
 def two_streams(mechanism, streams, compositions, n):

@@ -1,4 +1,7 @@
-"""The ignitions of a validation: CVODE's references, and CVODE as its own surrogate."""
+"""The ignitions of a validation: CVODE's references, CVODE as its own surrogate, and errors: those
+of equal rollouts vanish, planted ones are found, failures count."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +12,7 @@ from combred.config.validation import ValidationSettings
 from combred.experiments.ignition import experiment
 from combred.experiments.ignition.delay import ignition_delay
 from combred.experiments.ignition.experiment import Ignitions
-from combred.experiments.ignition.rollout import Case
+from combred.experiments.ignition.rollout import Case, Rollout
 
 DT = IGNITION_DT
 
@@ -39,20 +42,18 @@ def test_a_reference_ends_at_equilibrium(h2o2, ignitions):
         assert np.abs(ref.Y[-1] - gas.Y).max() < 1e-5
 
 
-def test_a_case_that_does_not_ignite_is_refused(h2o2, monkeypatch):
-    case = Case(700.0, 101325.0, 1.0)
-    Y0 = h2o2.mixture(FUEL, AIR, 1.0)
+@pytest.mark.parametrize(
+    "T0, told",
+    [
+        (700.0, "700 K, phi 1, 1 atm does not ignite.*hotter T0"),
+        (1e5, "CVODE cannot integrate the case 100000 K.*choose another T0"),
+    ],
+)
+def test_a_case_without_an_ignition_is_refused(h2o2, monkeypatch, T0, told):
+    case, Y0 = Case(T0, 101325.0, 1.0), h2o2.mixture(FUEL, AIR, 1.0)
     monkeypatch.setattr(experiment, "LONGEST", 1e-3)
-    with pytest.raises(ValueError, match=r"700 K, phi 1, 1 atm does not ignite.*hotter T0"):
+    with pytest.raises(ValueError, match=told):
         Ignitions.of(h2o2, MIXTURE, IGNITIONS).steps_to_equilibrium(case, Y0)
-
-
-def test_a_case_that_cvode_cannot_integrate_is_refused(h2o2):
-    Y0 = h2o2.mixture(FUEL, AIR, 1.0)
-    with pytest.raises(
-        ValueError, match=r"CVODE cannot integrate the case 100000 K.*choose another T0"
-    ):
-        Ignitions.of(h2o2, MIXTURE, IGNITIONS).steps_to_equilibrium(Case(1e5, 101325.0, 1.0), Y0)
 
 
 def test_cvode_with_a_cold_start_in_every_step_follows_its_reference(h2o2, ignitions):
@@ -65,3 +66,53 @@ def test_cvode_with_a_cold_start_in_every_step_follows_its_reference(h2o2, ignit
         assert delays[0] == pytest.approx(delays[1], rel=1e-5)
         assert np.abs(rollout.T - ref.T).max() < 0.1
         assert np.abs(rollout.Y - ref.Y).max() < 1e-5
+
+
+def compare(mechanism, found, references):
+    return Ignitions(mechanism, MIXTURE, [], 1.0, 0.0).compare(found, references)
+
+
+def copy_of(ref: Rollout) -> Rollout:
+    """A rollout with its own T and Y."""
+    return replace(ref, T=ref.T.copy(), Y=ref.Y.copy())
+
+
+def test_equal_rollouts_have_no_error(h2o2, ignitions):
+    result = compare(h2o2, ignitions, ignitions)
+    assert result["all_ignite"]
+    none = {"median": 0.0, "mean": 0.0, "worst": 0.0}
+    assert result["delay_error"] == result["burnt_T_error"] == none
+
+
+def test_planted_errors_are_found(h2o2, ignitions):
+    ref = ignitions[1]
+    wrong = copy_of(ref)
+    wrong.T[-1] += 3.0
+    row = compare(h2o2, [wrong], [ref])["cases"][0]
+    # Differences of numbers near 3000 in float64.
+    assert row["burnt_T_error"] == pytest.approx(3.0, abs=1e-9)
+    assert row["delay_error"] == 0.0
+
+
+@pytest.mark.parametrize("first_nan", [1, 10, 200])
+def test_a_rollout_that_becomes_nan_has_infinite_errors(h2o2, ignitions, first_nan):
+    ref = ignitions[0]
+    broken = copy_of(ref)
+    broken.T[first_nan:], broken.Y[first_nan:] = np.nan, np.nan
+    result = compare(h2o2, [broken, ignitions[1]], [ref, ignitions[1]])
+    assert result["burnt_T_error"]["worst"] == np.inf
+    delay = ignition_delay(h2o2, ref, ref.T[-1])
+    assert result["all_ignite"] == (ref.t[first_nan] > delay)
+    if not result["all_ignite"]:
+        assert result["delay_error"]["worst"] == np.inf
+        assert result["worst_case"] == str(ref.case)
+
+
+def test_a_mixture_that_stays_cold_has_not_ignited(h2o2, ignitions):
+    ref = ignitions[0]
+    cold = copy_of(ref)
+    cold.T[:] = ref.T[0]
+    row = compare(h2o2, [cold], [ref])["cases"][0]
+    assert not row["ignited"] and np.isnan(row["delay_error"])
+    assert row["reference_delay"] == ignition_delay(h2o2, ref, ref.T[-1])
+    assert row["burnt_T_error"] > 1000.0

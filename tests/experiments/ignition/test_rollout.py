@@ -23,9 +23,6 @@ class Warming:
         return T + 1.0, Y.copy()
 
 
-# -- marching --------------------------------------------------------------------------------------
-
-
 def test_each_case_takes_its_own_number_of_steps(h2o2):
     todo = [Case(1000.0, 1e5, 1.0), Case(1200.0, 2e5, 0.5), Case(1400.0, 1e5, 1.5)]
     Y0, warming, calls = mixtures(h2o2, todo, FUEL, AIR), Warming(), []
@@ -43,9 +40,6 @@ def test_a_rollout_is_nan_after_cvode_fails(h2o2):
     case = Case(1e5, 101325.0, 1.0)
     rollout = integrate(h2o2, case, h2o2.mixture(FUEL, AIR, 1.0), DT, 3)
     assert rollout.T[0] == 1e5 and np.isnan(rollout.T[1:]).all() and np.isnan(rollout.Y[1:]).all()
-
-
-# -- CVODE as its own surrogate --------------------------------------------------------------------
 
 
 def test_one_integration_is_more_accurate_than_cold_starts(h2o2, ignitions):

@@ -1,6 +1,7 @@
-"""1D flames: CVODE against Cantera's FreeFlame, and flames that fail."""
+"""1D flames: CVODE against Cantera's FreeFlame, flames that fail, outcomes of made-up speeds."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import cantera as ct
 import numpy as np
@@ -19,9 +20,6 @@ DT = FLAME_DT
 def cvode(mechanism):
     """CVODE with the tolerances of the references."""
     return CVODE(mechanism, *FLAME_TOLERANCES)
-
-
-# -- the initial profile ---------------------------------------------------------------------------
 
 
 def test_the_initial_profile_runs_from_unburnt_to_burnt(h2o2, begin):
@@ -47,9 +45,6 @@ def test_a_case_without_a_flame_is_refused(h2o2, monkeypatch):
         start(h2o2, FLAME, h2o2.mixture(FUEL, AIR, 1.0), 60)
 
 
-# -- CVODE -----------------------------------------------------------------------------------------
-
-
 def test_cvode_s_flame_agrees_with_cantera_s(h2o2, begin):
     dt = DT / 2
     found = burn(h2o2, cvode(h2o2), dt, begin, replace(FLAME_MARCH, tolerance=0.005))
@@ -73,9 +68,6 @@ def test_enthalpy_does_not_depend_on_the_temperature_of_the_solver(h2o2, begin):
     assert np.allclose(grid.T, T, atol=1e-6)
 
 
-# -- flames that fail ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("which, after", [("T", 0), ("Y", 10)])
 def test_a_solver_that_returns_nan_ends_the_march_without_an_exception(h2o2, begin, which, after):
     calls = []
@@ -94,10 +86,6 @@ def test_a_solver_that_returns_nan_ends_the_march_without_an_exception(h2o2, beg
     assert np.isfinite(found.T).all()  # the last finite profile
 
 
-def test_a_flame_without_reactions_goes_out(extinct):
-    assert extinct.outcome == cells.WENT_OUT and np.isnan(extinct.speed)
-
-
 def test_a_mixture_that_burns_in_every_cell_has_no_front(h2o2, begin):
     burnt = begin.Y[-1]
     everywhere = solver(lambda T, p, Y: (T, np.tile(burnt, (len(T), 1))))
@@ -113,9 +101,6 @@ def test_a_march_ends_after_the_longest_time(h2o2, solver_of, begin):
     assert found.t[-1] == pytest.approx(MovingGrid(h2o2, begin).thickness() / begin.speed, rel=0.02)
 
 
-# -- settings --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "how, message",
     [
@@ -128,3 +113,40 @@ def test_a_march_ends_after_the_longest_time(h2o2, solver_of, begin):
 def test_an_impossible_march_is_refused(how, message):
     with pytest.raises(ValueError, match=message):
         FlameMarch(**how)
+
+
+EVERY, SPEED = 20, 0.4  # steps of an interval, m/s
+
+
+def judged(speeds: np.ndarray, front: float = 30.0, T0: float = 300.0, moved: float = 1.0) -> str:
+    """The outcome of a flame with its front at 1500 K and the unburnt end at T0, whose displacement
+    is `moved` times that of its speeds, in time steps of 1 s."""
+    profile = SimpleNamespace(speed=SPEED, front_T=1500.0)
+    grid = SimpleNamespace(front=lambda: front, T=[T0], profile=profile)
+    return flame.judge(grid, list(speeds), moved * np.cumsum(speeds), EVERY, 1e-3)
+
+
+def test_equal_speeds_are_steady_after_all_intervals():
+    for intervals in range(1, flame.INTERVALS):
+        assert judged(np.full(intervals * EVERY, SPEED)) == cells.UNSTEADY
+    assert judged(np.full(flame.INTERVALS * EVERY, SPEED)) == cells.STEADY
+
+
+@pytest.mark.parametrize("change, outcome", [(0.5e-3, cells.STEADY), (2e-3, cells.UNSTEADY)])
+def test_the_means_of_the_intervals_must_agree_within_the_tolerance(change, outcome):
+    speeds = np.full(flame.INTERVALS * EVERY, SPEED)
+    speeds[:EVERY] *= 1 + change
+    assert judged(speeds) == outcome
+
+
+def test_consumption_and_displacement_must_agree():
+    speeds = np.full(flame.INTERVALS * EVERY, SPEED)
+    assert judged(speeds, moved=1.0005) == cells.STEADY
+    assert judged(speeds, moved=1.01) == cells.UNSTEADY
+
+
+def test_a_slow_flame_or_one_without_a_front_has_failed():
+    speeds = np.full(flame.INTERVALS * EVERY, SPEED)
+    assert judged(0.9 * flame.OUT * speeds) == cells.WENT_OUT
+    assert judged(speeds, front=np.nan, T0=300.0) == cells.WENT_OUT
+    assert judged(speeds, front=np.nan, T0=1800.0) == cells.LOST

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hydrogen import INERT
 
 from combred.experiments.stirred.experiment import differences
 from combred.experiments.stirred.particles import Particles, Stream
 from combred.experiments.stirred.reactor import NOT_FINITE, StirredCase, events, stir
 
-INERT = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y))
 CLOSED = StirredCase(residence=np.inf, mixing=1e-3, pairing=1e-4, dt=1e-4, steps=10, particles=400)
 
 
@@ -21,9 +21,6 @@ def enthalpy(mechanism, T, Y):
         gas.TPY = T_i, 1e5, Y_i
         found.append(gas.h)
     return np.array(found)
-
-
-# -- settings --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -37,9 +34,6 @@ def enthalpy(mechanism, T, Y):
 def test_a_case_that_makes_no_sense_is_refused(wrong, why):
     with pytest.raises(ValueError, match=why):
         StirredCase(**wrong)
-
-
-# -- events ----------------------------------------------------------------------------------------
 
 
 def test_events_pair_every_particle_and_are_the_same_for_a_seed():
@@ -65,9 +59,6 @@ def test_slow_flows_replace_a_pair_now_and_then():
     case = StirredCase(residence=1e-2, pairing=1e-2, dt=1e-4, steps=100, particles=20)
     flowed = [len(now.replaced) for now in events(case, [1.0])]
     assert sum(flowed) == 20 and set(flowed) == {0, 2}
-
-
-# -- mixing ----------------------------------------------------------------------------------------
 
 
 def test_mixing_conserves_elements_and_enthalpy(h2o2, streams):
@@ -97,8 +88,6 @@ def test_variance_decays_as_pairwise_mixing_predicts(h2o2, streams):
         np.exp(-2 * CLOSED.dt * CLOSED.steps / CLOSED.mixing), rel=0.25
     )
 
-
-# -- reaction --------------------------------------------------------------------------------------
 
 BURNING = StirredCase(residence=1e-3, mixing=5e-4, pairing=5e-4, dt=1e-4, steps=12, particles=20)
 

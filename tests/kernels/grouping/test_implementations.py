@@ -110,9 +110,6 @@ def test_no_rows_make_no_groups_and_rows_without_components_are_alone(group):
         assert labels.tolist() == mains.tolist() == list(range(m))
 
 
-# -- on the CPU ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("block", [1, 7, 32, 127])
 def test_blocks_do_not_matter(block, monkeypatch):
     monkeypatch.setattr(cpu, "BLOCK", block)
@@ -147,9 +144,6 @@ def test_pairs_within_rounding_are_computed_again_a_few_at_a_time_or_all_at_once
     rows = np.tile(rng.standard_normal((3, 50)), (20, 1)) * rng.uniform(0.1, 10.0, (60, 1))
     assert assert_same(cpu.group, "cpu", rows, 1.0).tolist() == [20, 20, 20]
     assert_same(cpu.group, "cpu", require_exact_pairs(cpu.group, 0.9, 24), 0.9)
-
-
-# -- in Triton -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("kind", "size"), [(duplicated, 33), (zeroed, 200)])

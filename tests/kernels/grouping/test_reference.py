@@ -54,21 +54,6 @@ def test_a_float32_multiple_of_a_row_has_a_cosine_of_one():
     assert labels.tolist() == [0, 0, 0, 1]
 
 
-def test_ties_go_to_the_lowest_index():
-    # Two pairs, and a chain of three in which only the middle row has two neighbours.
-    angles = torch.tensor([0.0, 5.0, 100.0, 130.0, 160.0, 200.0, 205.0], dtype=torch.float64)
-    rows = torch.stack([angles.deg2rad().cos(), angles.deg2rad().sin()], dim=1)
-    labels, mains = group(rows, np.cos(np.deg2rad(31.0)))
-    assert mains.tolist() == [3, 0, 5]
-    assert labels.tolist() == [1, 1, 0, 0, 0, 2, 2]
-
-
-def test_zero_rows_are_similar_to_no_other():
-    for threshold in (-1.0, 0.0):
-        labels, mains = group(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]), threshold)
-        assert labels.tolist() == [0, 1, 2] and mains.tolist() == [0, 1, 2]
-
-
 @pytest.mark.parametrize("shape", [(5,), (2, 3, 4)])
 def test_weights_that_are_no_matrix_are_refused(shape):
     with pytest.raises(ValueError, match=r"rows \(m, d\)"):

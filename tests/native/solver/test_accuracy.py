@@ -6,6 +6,7 @@ States are along ignitions at 1 and 20 atm, and of burnt gas just mixed with fre
 import cantera as ct
 import numpy as np
 import pytest
+from cantera_truth import cvode_later, ignition_rows
 from compiled_program import ONE_STATE, compile_quickly
 
 from combred import check
@@ -23,11 +24,11 @@ LIMITS = {1e-2: (1.0, 30.0), 1e-3: (1.0, 30.0), 1e-6: (1.0, 5.0), 1e-8: (1.0, 5.
 
 
 @pytest.fixture(scope="module")
-def states(mechanism, ignition):
+def states(mechanism):
     """T, p, Y and dt of 144 states."""
     rows = []
     for T0, p in ((1300.0, 1.0), (1050.0, 20.0)):
-        T, p, Y = ignition(mechanism, 12, FUEL[mechanism.name], T0, p * ct.one_atm)
+        T, p, Y = ignition_rows(mechanism, 12, FUEL[mechanism.name], T0, p * ct.one_atm)
         for share in (0.0, 0.4):  # of fresh gas
             mixed = share * Y[0] + (1.0 - share) * Y
             rows += zip(share * T[0] + (1.0 - share) * T, p, mixed, strict=True)
@@ -37,7 +38,7 @@ def states(mechanism, ignition):
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["pressure", "volume"])
-def case(request, mechanism, states, solver_of, cvode_later):
+def case(request, mechanism, states, solver_of):
     """The solver of a reactor and the states later by CVODE."""
     return solver_of(mechanism, request.param), cvode_later(mechanism, request.param, *states)
 

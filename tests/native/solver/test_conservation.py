@@ -6,6 +6,7 @@ on both sides of the tolerance at which floats become doubles.
 
 import numpy as np
 import pytest
+from cantera_truth import ignition_rows, truth_of
 
 from combred.chemistry.polynomials import GAS_CONSTANT
 from combred.chemistry.thermo import Thermo
@@ -20,9 +21,9 @@ REACTORS = pytest.mark.parametrize(
 
 
 @pytest.fixture(scope="module")
-def states(mechanism, ignition):
+def states(mechanism):
     """T, p, Y of 120 states: burnt, burning and fresh, and mixtures of them; the sum of Y is 1."""
-    T, p, Y = ignition(mechanism, 40, FUEL[mechanism.name], 1200.0, 1e5)
+    T, p, Y = ignition_rows(mechanism, 40, FUEL[mechanism.name], 1200.0, 1e5)
     fresh = [0.0, 0.5, 0.9]
     T = np.concatenate([share * T[0] + (1.0 - share) * T for share in fresh])
     Y = np.concatenate([share * Y[0] + (1.0 - share) * Y for share in fresh])
@@ -46,7 +47,7 @@ def assert_kept(mechanism, truth, volume, T, p, Y, found):
 @REACTORS
 @TOLERANCES
 def test_elements_mass_energy_inert_species_and_pressure(
-    mechanism, states, solver_of, truth_of, kept, tolerance
+    mechanism, states, solver_of, kept, tolerance
 ):
     T, p, Y = states
     found = solver_of(mechanism, *kept).attempt(T, p, Y, DT, tolerance)
@@ -65,7 +66,7 @@ def test_elements_mass_energy_inert_species_and_pressure(
 
 @REACTORS
 @TOLERANCES
-def test_many_steps_add_up_to_rounding(mechanism, states, solver_of, truth_of, kept, tolerance):
+def test_many_steps_add_up_to_rounding(mechanism, states, solver_of, kept, tolerance):
     """A flow solver calls thousands of times: errors of the conserved quantities do not grow
     systematically."""
     solver, truth = solver_of(mechanism, *kept), truth_of(mechanism)
@@ -86,7 +87,7 @@ def test_many_steps_add_up_to_rounding(mechanism, states, solver_of, truth_of, k
 @REACTORS
 @TOLERANCES
 def test_states_whose_mass_fractions_are_a_little_off(
-    mechanism, states, solver_of, truth_of, kept, tolerance
+    mechanism, states, solver_of, kept, tolerance
 ):
     """Negative by 1e-7, as of transport, or with a sum off by 1e-4: what is kept is that of the
     state with Y >= 0 and the sum 1."""
@@ -102,9 +103,9 @@ def test_states_whose_mass_fractions_are_a_little_off(
     assert_kept(mechanism, truth_of(mechanism), kept == (True, False), T, p, taken, found)
 
 
-def test_an_element_that_is_absent_stays_absent(drm19, solver_of, ignition):
+def test_an_element_that_is_absent_stays_absent(drm19, solver_of):
     """Hydrogen in air in a mechanism of methane: no carbon."""
-    T, p, Y = ignition(drm19, 20, "H2:1", 1200.0, 1e5)
+    T, p, Y = ignition_rows(drm19, 20, "H2:1", 1200.0, 1e5)
     of_carbon = drm19.elements[drm19.element_names.index("C")] > 0.0
     for tolerance in (1e-3, 1e-6):
         found = solver_of(drm19).attempt(T, p, Y, DT, tolerance)

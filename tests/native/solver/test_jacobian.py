@@ -6,6 +6,7 @@ constant pressure or at constant volume, by T and by each mass fraction alone.
 
 import numpy as np
 import pytest
+from cantera_truth import ignition_rows, truth_of
 
 # Relative steps of T and Y. The error of a difference by T is (E / RT)^5 STEP_T^4 / 30, E / RT up
 # to 90, and by rounding 1e-14 / STEP_T, both over the sizes below: 1e-9.
@@ -50,7 +51,7 @@ EVERY_REACTOR = pytest.mark.parametrize(
 
 @EVERY_REACTOR
 @pytest.mark.parametrize("name", ["drm19", "h2o2", "every_thermo", "every_kind"])
-def test_jacobian_of_mixtures(request, solver_of, truth_of, name, kept):
+def test_jacobian_of_mixtures(request, solver_of, name, kept):
     """Species in comparable amounts, so that no entry hides behind another's; T not within 1 % of
     the 1000 K at which polynomials change."""
     mechanism = request.getfixturevalue(name)
@@ -62,10 +63,10 @@ def test_jacobian_of_mixtures(request, solver_of, truth_of, name, kept):
 
 
 @REACTORS
-def test_columns_of_absent_species_are_those_of_very_little(drm19, solver_of, ignition, volume):
+def test_columns_of_absent_species_are_those_of_very_little(drm19, solver_of, volume):
     """Also of the single colliders of a reaction: AR and H2O."""
     solver = solver_of(drm19, volume)
-    T, p, Y = (x[1] for x in ignition(drm19, 40, "CH4:1", 1500.0, 1e5))
+    T, p, Y = (x[1] for x in ignition_rows(drm19, 40, "CH4:1", 1500.0, 1e5))
     absent = Y < 1e-7
     assert absent[[drm19.index("AR"), drm19.index("H2O")]].all()
     found, near, next_one = (

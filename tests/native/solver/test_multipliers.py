@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import cantera as ct
 import numpy as np
 import pytest
+from cantera_truth import Truth, random_rows
 from compiled_program import compile_quickly
 from rate_kinds import assert_cantera_s
 
@@ -35,17 +36,17 @@ def some_factors(mechanism) -> np.ndarray:
 
 
 @pytest.fixture
-def pair(every_kind, multiplied, truth_of):
+def pair(every_kind, multiplied):
     """A solver and Cantera's rates with the same factors."""
-    factors, truth = some_factors(every_kind), truth_of.__wrapped__(every_kind)
+    factors, truth = some_factors(every_kind), Truth(every_kind)
     for i, factor in enumerate(factors):
         truth.gas.set_multiplier(factor, i)
     return multiplied(every_kind, factors), truth
 
 
-def test_rates_are_cantera_s(pair, random_states):
+def test_rates_are_cantera_s(pair):
     solver, truth = pair
-    assert_cantera_s(solver, truth, *random_states(solver.mechanism, 100, seed=1))
+    assert_cantera_s(solver, truth, *random_rows(solver.mechanism, 100, seed=1))
 
 
 def test_the_jacobian_is_that_of_the_rates(pair):

@@ -6,6 +6,7 @@ rate.
 """
 
 import numpy as np
+from cantera_truth import random_rows
 from compiled_program import ONE_STATE, compile_quickly, require_same_answers
 
 from combred.native.library import Library
@@ -20,9 +21,9 @@ def integrated(library: Library, states, tolerance, volume):
     return later, *library.integrate_in_place(later, DT, tolerance, 0, bool(volume))
 
 
-def test_one_state_at_a_time(every_thermo, solver_of, random_states, tmp_path, monkeypatch):
+def test_one_state_at_a_time(every_thermo, solver_of, tmp_path, monkeypatch):
     """203 states, no multiple of a block, of 30 Pa to 3e5 Pa, most of which burn."""
-    T, p, Y = random_states(every_thermo, 203, seed=1)
+    T, p, Y = random_rows(every_thermo, 203, seed=1)
     states, lanes = np.column_stack([T, 0.03 * p, Y]), solver_of(every_thermo).library
     build = compile_quickly(monkeypatch, "-O0", ONE_STATE)
     library = Library(build(generate(every_thermo), tmp_path))

@@ -4,6 +4,7 @@ import ctypes
 
 import numpy as np
 import pytest
+from cantera_truth import ignition_rows, random_rows, truth_of
 from rate_kinds import assert_cantera_s, scarce_factors
 
 from combred.native.interface import NOT_ADVANCED
@@ -13,30 +14,28 @@ IGNITIONS = {"drm19": ("CH4:1", 1400.0, 101325.0), "h2o2": ("H2:1", 1000.0, 2e6)
 
 @pytest.mark.parametrize("absent", [0.0, 1 / 3], ids=["all", "some"])
 @pytest.mark.parametrize("name", ["drm19", "h2o2", "every_kind", "every_thermo"])
-def test_rates_of_random_states(request, solver_of, truth_of, random_states, name, absent):
+def test_rates_of_random_states(request, solver_of, name, absent):
     mechanism = request.getfixturevalue(name)
-    states = random_states(mechanism, 200, seed=1, absent=absent)
+    states = random_rows(mechanism, 200, seed=1, absent=absent)
     assert_cantera_s(solver_of(mechanism), truth_of(mechanism), *states)
 
 
 @pytest.mark.parametrize("name", IGNITIONS)
-def test_rates_along_an_ignition(request, solver_of, truth_of, ignition, name):
+def test_rates_along_an_ignition(request, solver_of, name):
     """From a gas without any radical to equilibrium, where creation and destruction cancel."""
     mechanism = request.getfixturevalue(name)
-    T, p, Y = ignition(mechanism, 60, *IGNITIONS[name])
+    T, p, Y = ignition_rows(mechanism, 60, *IGNITIONS[name])
     assert T[-1] > T[0] + 1000.0
     assert_cantera_s(solver_of(mechanism), truth_of(mechanism), T, p, Y)
 
 
 @pytest.mark.parametrize("name", ["drm19", "every_kind", "every_thermo"])
-def test_chemical_time_scales_are_those_of_cantera_s_forward_rates(
-    request, solver_of, truth_of, random_states, name
-):
+def test_chemical_time_scales_are_those_of_cantera_s_forward_rates(request, solver_of, name):
     """n_reactions C / sum_i q_i sum_k nu_ik, as in OpenFOAM's StandardChemistryModel::tc. Rates of
     progress that cancel, with negative constants, leave more than rounding: 1e-10."""
     mechanism = request.getfixturevalue(name)
     library, truth = solver_of(mechanism).library, truth_of(mechanism)
-    states = np.column_stack(random_states(mechanism, 200, seed=1))
+    states = np.column_stack(random_rows(mechanism, 200, seed=1))
     found, moles = library.time_scale(states), truth.made.sum(axis=0)
     for row, seconds in zip(states, found, strict=True):
         truth.set(row[0], row[1], row[2:])
@@ -50,12 +49,10 @@ def test_chemical_time_scales_are_those_of_cantera_s_forward_rates(
 
 
 @pytest.mark.parametrize("name", ["drm19", "every_thermo"])
-def test_enthalpies_are_cantera_s_and_temperatures_follow_from_them(
-    request, solver_of, truth_of, random_states, name
-):
+def test_enthalpies_are_cantera_s_and_temperatures_follow_from_them(request, solver_of, name):
     mechanism = request.getfixturevalue(name)
     calls, truth = solver_of(mechanism).library.calls, truth_of(mechanism)
-    states = np.column_stack(random_states(mechanism, 201, seed=2))
+    states = np.column_stack(random_rows(mechanism, 201, seed=2))
     h, n = np.empty(201), ctypes.c_size_t(201)
     places = [ctypes.c_void_p(x.ctypes.data) for x in (states, h)]
     assert calls.combred_enthalpy(n, *places) == 0
@@ -79,10 +76,10 @@ def test_enthalpies_are_cantera_s_and_temperatures_follow_from_them(
 
 
 @pytest.mark.parametrize("T", [100.0, 1000.0, 6000.0])
-def test_temperatures_at_T_mid_and_at_the_ends_of_the_range(drm19, solver_of, random_states, T):
+def test_temperatures_at_T_mid_and_at_the_ends_of_the_range(drm19, solver_of, T):
     """No rounding takes a state out of the range, and a step of h at T_mid ends the search."""
     n, calls = 1000, solver_of(drm19).library.calls
-    states = np.column_stack(random_states(drm19, n, seed=4))
+    states = np.column_stack(random_rows(drm19, n, seed=4))
     states[:, 0], h = T, np.empty(n)
     places = [ctypes.c_void_p(x.ctypes.data) for x in (states, h)]
     assert calls.combred_enthalpy(ctypes.c_size_t(n), *places) == 0
@@ -94,16 +91,16 @@ def test_temperatures_at_T_mid_and_at_the_ends_of_the_range(drm19, solver_of, ra
 
 
 @pytest.mark.parametrize("T", [999.99, 1000.0, 1000.01])
-def test_the_lower_polynomial_holds_at_T_mid(drm19, solver_of, truth_of, random_states, T):
+def test_the_lower_polynomial_holds_at_T_mid(drm19, solver_of, T):
     """As in Cantera; most species of DRM19 have T_mid = 1000 K, others one above or below it."""
-    _, p, Y = random_states(drm19, 20, seed=3)
+    _, p, Y = random_rows(drm19, 20, seed=3)
     assert_cantera_s(solver_of(drm19), truth_of(drm19), np.full(20, T), p, Y)
 
 
-def test_an_absent_species_is_not_consumed(every_kind, solver_of, random_states):
+def test_an_absent_species_is_not_consumed(every_kind, solver_of):
     """Also by a reaction with a negative order of it, whose rate is then zero as in Cantera. Rates
     with a negative constant, of O + O and OH + OH, create from nothing what they consume."""
-    T, p, Y = random_states(every_kind, 200, seed=6)
+    T, p, Y = random_rows(every_kind, 200, seed=6)
     net, _ = solver_of(every_kind).rates(T, p, Y)
     safe = [k for k, s in enumerate(every_kind.species_names) if s not in ("O", "OH", "O2", "H2O")]
     negative = (Y == 0.0) & (net < 0.0)

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from cantera_truth import cvode_later, ignition_rows, random_rows
 from compiled_program import ONE_STATE, compile_quickly
 
 import combred
@@ -26,9 +27,9 @@ OK, NULL, STRIDE, BAD_DT, OPTIONS, WORKSPACE = range(6)
 
 
 @pytest.fixture(scope="module")
-def burning(drm19, ignition):
+def burning(drm19):
     """60 states T, p, Y of an ignition of methane."""
-    return ignition(drm19, 60, "CH4:1", 1500.0, 1e5)
+    return ignition_rows(drm19, 60, "CH4:1", 1500.0, 1e5)
 
 
 def assert_advanced_or_told(mechanism, T, p, Y, found) -> np.ndarray:
@@ -55,8 +56,6 @@ def same(a, b, rows=slice(None)) -> bool:
     )
 
 
-# -- states that are none --------------------------------------------------------------------------
-
 ODD = {
     "T": [np.nan, np.inf, -np.inf, 0.0, 27.0, -5.0, 99.9, 6001.0, 7000.0, 1e308, 5e-324],
     "p": [np.nan, np.inf, -np.inf, 0.0, -1e5, 1e31, 1e308],
@@ -77,25 +76,6 @@ def test_states_that_are_none_are_left_as_they_were(drm19, solver_of, burning, t
     found = solver.attempt(T, p, Y, DT, tolerance)
     assert not assert_advanced_or_told(drm19, T, p, Y, found).any()
     assert not found.steps.any()
-
-
-def test_advance_names_the_first_rows_and_the_remedy(drm19, solver_of, burning):
-    solver = solver_of(drm19)
-    T, p, Y = (x.copy() for x in burning)
-    T[[7, 8, 20, 21, 30, 40, 41]] = 27.0
-    message = (
-        r"7 of 60 states cannot be advanced \(rows 7, 8, 20, 21, 30, \.\.\.\); the first has "
-        r"T = 27 K, p = 100000 Pa, sum Y = 1: T is not from 100 to 6000 K"
-    )
-    with pytest.raises(ValueError, match=message):
-        solver.advance(T, p, Y, DT)
-    T, p, Y = (x.copy() for x in burning)
-    Y[5] *= 1.01
-    with pytest.raises(ValueError, match=r"1 of 60 .*\(row 5\).* the sum of Y is not 1"):
-        solver.advance(T, p, Y, DT)
-    for p_wrong, said in ((0.0, "p is not positive"), (np.nan, "p is nan, not finite")):
-        with pytest.raises(ValueError, match=said):
-            solver.advance(burning[0], np.full(60, p_wrong), burning[2], DT)
 
 
 @TOLERANCES
@@ -120,11 +100,8 @@ def test_random_garbage(drm19, solver_of, burning, tolerance):
     assert advanced[common].all() and not advanced[~valid].any()
 
 
-# -- states at the ends of what there is -----------------------------------------------------------
-
-
 @TOLERANCES
-def test_hard_states_are_near_cvode_s(drm19, solver_of, cvode_later, tolerance):
+def test_hard_states_are_near_cvode_s(drm19, solver_of, tolerance):
     """Cold fuel, equilibrium at 4000 K, low and high pressure, traces, over time steps of 1e-9 to
     1e-3 s; each species pure, where third bodies that exclude it are rounding alone."""
     gas = drm19.solution()
@@ -165,7 +142,7 @@ def test_hard_states_are_near_cvode_s(drm19, solver_of, cvode_later, tolerance):
 
 
 @TOLERANCES
-def test_a_gas_that_becomes_too_hot_is_told_soon(drm19, solver_of, cvode_later, tolerance):
+def test_a_gas_that_becomes_too_hot_is_told_soon(drm19, solver_of, tolerance):
     """Hot gas of random composition; T may leave the range on its way, and not at its end."""
     rng, n = np.random.default_rng(0), 600
     T, p = rng.uniform(3000.0, 4000.0, n), 10.0 ** rng.uniform(0.0, 7.3, n)
@@ -278,15 +255,10 @@ def test_states_that_floats_give_up_are_done_in_doubles(drm19, solver_of, burnin
     assert same(found, solver.attempt(*many, 1e-4, FLOAT, max_steps=30), rows)
 
 
-# -- neighbours ------------------------------------------------------------------------------------
-
-
 @REACTORS
 @TOLERANCES
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 9, 15, 16, 17, 1000])
-def test_a_state_has_the_same_answer_in_any_batch(
-    drm19, solver_of, burning, random_states, tolerance, volume, n
-):
+def test_a_state_has_the_same_answer_in_any_batch(drm19, solver_of, burning, tolerance, volume, n):
     """Easy, hard and odd states, each with its own time step, in any order and alone: bit for bit,
     also of blocks on both sides of the 1000 K where polynomials change."""
     rng = np.random.default_rng(n)
@@ -310,11 +282,9 @@ def test_a_state_has_the_same_answer_in_any_batch(
 
 
 @TOLERANCES
-def test_polynomials_of_all_types_round_alike_in_any_batch(
-    every_thermo, solver_of, random_states, tolerance
-):
+def test_polynomials_of_all_types_round_alike_in_any_batch(every_thermo, solver_of, tolerance):
     """A block whose T lie in one region of all polynomials has code of its own."""
-    T, p, Y = random_states(every_thermo, 100, seed=0)
+    T, p, Y = random_rows(every_thermo, 100, seed=0)
     solver = solver_of(every_thermo)
     found = solver.attempt(T, 0.1 * p, Y, 1e-8, tolerance)
     net, _ = solver.rates(T, p, Y)
@@ -326,11 +296,9 @@ def test_polynomials_of_all_types_round_alike_in_any_batch(
 
 @REACTORS
 @TOLERANCES
-def test_what_the_workspace_holds_does_not_matter(
-    every_kind, solver_of, random_states, tolerance, volume
-):
+def test_what_the_workspace_holds_does_not_matter(every_kind, solver_of, tolerance, volume):
     """Numbers that are read before they are written are those of the call before."""
-    T, p, Y = random_states(every_kind, 20, seed=1)
+    T, p, Y = random_rows(every_kind, 20, seed=1)
     solver, found = solver_of(every_kind, volume), []
     place, bytes_ = solver.library._workspace()
     for content in (0, 255, 75):  # zero; NaN; 1e7 in floats, 4e57 in doubles
@@ -406,9 +374,6 @@ def test_other_arguments_that_are_none_are_refused(drm19, solver_of, burning):
             solver.attempt(T, p, Y, DT, max_steps=wrong)
     with pytest.raises(ValueError, match=r"Y has 20 columns.*shape \(n, 23\)"):
         solver.attempt(T, p, Y[:, 1:], DT)
-
-
-# -- the C interface -------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

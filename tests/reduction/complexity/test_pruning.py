@@ -8,6 +8,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from reducible import draw
 from torch import nn
 
 from combred.reduction.complexity import pruning
@@ -239,8 +240,8 @@ def test_the_masked_network_is_equation_1_and_its_gradient_that_of_the_sample(re
         (pooled, IMAGES),
     ],
 )
-def test_a_network_without_units_and_blocks_is_the_masked_network(drawn, make, x):
-    network = drawn(make())
+def test_a_network_without_units_and_blocks_is_the_masked_network(make, x):
+    network = draw(make())
     structure = find_structure(network, x)
     for seed in range(2):
         theta = (drawn_theta(structure, seed) < 0.6).float()
@@ -349,8 +350,8 @@ def test_planted_useless_units_are_removed_and_useful_ones_stay(make_network):
     assert F.mse_loss(found.network(ROWS), y) < 1e-2 * y.var()
 
 
-def test_a_planted_useless_block_is_removed(drawn):
-    network = drawn(Residual(*WIDTHS), seed=5)
+def test_a_planted_useless_block_is_removed():
+    network = draw(Residual(*WIDTHS), seed=5)
     with torch.no_grad():
         for W2, W3, scale in zip(network.W2, network.W3, (2.0, 0.0, 2.0), strict=True):
             W2.weight.mul_(scale)
@@ -394,8 +395,8 @@ def test_a_block_is_removed_with_the_last_unit_of_a_layer_in_it(residual):
 
 
 @pytest.mark.parametrize("make_optimizer", [ADAM, SGD])
-def test_the_optimiser_keeps_the_state_of_the_weights_that_are_left(drawn, make_optimizer):
-    network = drawn(convolutional())
+def test_the_optimiser_keeps_the_state_of_the_weights_that_are_left(make_optimizer):
+    network = draw(convolutional())
     run = Training(network, IMAGES, Complexity(nu=0.1, theta_0=0.75), make_optimizer)
     y = torch.zeros(4, 3)
     for _ in range(3):
@@ -438,7 +439,7 @@ def test_weights_decay_and_biases_do_not(make_network):
         assert torch.allclose(p, expected, rtol=1e-6, atol=1e-7)  # float32
 
 
-def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path, drawn, monkeypatch):
+def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path, monkeypatch):
     """Before and after its units are settled."""
     monkeypatch.setattr(pruning, "SECONDS", 0.0)
     network = nn.Sequential(
@@ -446,7 +447,7 @@ def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path, drawn, monkeypatc
         nn.Dropout(0.2),  # draws from torch's own generator
         *(nn.Linear(64, 5), nn.ReLU(), nn.Linear(5, 3)),
     )
-    network = drawn(network)
+    network = draw(network)
     x = torch.randn(64, 2, 4, 4, generator=torch.Generator().manual_seed(6))
     y = x.mean(dim=(2, 3)) @ torch.ones(2, 3)
     settings = Complexity(

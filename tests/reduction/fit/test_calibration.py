@@ -58,10 +58,13 @@ def test_streamed_moments_are_numpys(chunk, shift):
         assert torch.equal(moment, expected)
 
 
-def test_moments_of_no_rows_are_refused():
+def test_moments_and_errors_of_no_rows_are_refused():
     for none in ([], [(torch.zeros(0, 3), torch.zeros(0, 3))]):
         with pytest.raises(ValueError, match="needs calibration inputs"):
             moments(none)
+    network, x = convolutional()
+    with pytest.raises(ValueError, match="the same inputs each time"):
+        relative_error(network, network, None, [x[:0]])
 
 
 @torch.no_grad()
@@ -147,12 +150,6 @@ def test_equal_inputs_are_in_one_part_and_one_input_is_refused():
     for few in (torch.ones(1, 3), torch.ones(50, 3), [torch.ones(2, 3)] * 2):
         with pytest.raises(ValueError, match="at least two different inputs"):
             split(few)
-
-
-def test_an_error_of_no_inputs_is_refused():
-    network, x = convolutional()
-    with pytest.raises(ValueError, match="the same inputs each time"):
-        relative_error(network, network, None, [x[:0]])
 
 
 @torch.no_grad()

@@ -15,14 +15,17 @@ def keep(kept: list[int], units: int) -> Merge:
     return Merge.prune(torch.tensor(kept), units)
 
 
-def test_without_ridge_the_mixing_is_the_least_squares_of_numpy():
-    A, B = gaussian(300, 9, seed=1).abs(), gaussian(300, 9, seed=2).abs()
-    merge = refit(keep([1, 4, 7], 9), moments([(A, B)]), ridge=1e-14)
-    design = np.column_stack([B[:, [1, 4, 7]], np.ones(300)])
+@pytest.mark.parametrize("asymmetric, intercept", [(True, True), (True, False), (False, False)])
+def test_without_ridge_the_mixing_is_the_least_squares_of_numpy(asymmetric, intercept):
+    A = gaussian(300, 9, seed=1).abs()
+    B = gaussian(300, 9, seed=2).abs() if asymmetric else A
+    merge = refit(keep([1, 4, 7], 9), moments([(A, B)]), ridge=1e-14, intercept=intercept)
+    design = np.column_stack([B[:, [1, 4, 7]], np.full(300, float(intercept))])
     expected = np.linalg.lstsq(design, A.numpy(), rcond=None)[0]
     # Normal equations of condition 10 in float64.
     assert np.allclose(merge.mixing, expected[:3], rtol=0, atol=1e-11)
     assert np.allclose(merge.offset, expected[3], rtol=0, atol=1e-11)
+    assert merge.offset.any() == intercept
 
 
 def test_with_ridge_the_mixing_is_the_minimum_that_refit_defines():
@@ -38,16 +41,6 @@ def test_with_ridge_the_mixing_is_the_minimum_that_refit_defines():
     expected = np.linalg.lstsq(np.vstack([design, rows]), target, rcond=None)[0]
     assert np.allclose(merge.mixing, expected[:2], rtol=0, atol=1e-11)  # condition 10, float64
     assert np.allclose(merge.offset, expected[2], rtol=0, atol=1e-11)
-
-
-@pytest.mark.parametrize("asymmetric", [True, False])
-def test_without_intercept_the_offset_is_zero(asymmetric):
-    A = gaussian(300, 9, seed=1).abs()
-    B = gaussian(300, 9, seed=2).abs() if asymmetric else A
-    merge = refit(keep([1, 4, 7], 9), moments([(A, B)]), ridge=1e-14, intercept=False)
-    expected = np.linalg.lstsq(B[:, [1, 4, 7]], A.numpy(), rcond=None)[0]
-    assert np.allclose(merge.mixing, expected, rtol=0, atol=1e-11)  # condition 10, float64
-    assert not merge.offset.any()
 
 
 def test_activations_of_the_kept_units_alone_are_enough():

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
-from reducible import gaussian
+from reducible import draw, gaussian
 from torch import Tensor, nn
 
 from combred.kernels import group
@@ -148,10 +148,10 @@ def directions(layer) -> Tensor:
 
 
 @pytest.fixture
-def planting(case, drawn):
+def planting(case):
     """A network (float64), a layer of it whose units have 7 directions, their originals, inputs."""
     make, number, shape = PLANTED[case]
-    network, x = drawn(make()).double(), inputs(20, shape)
+    network, x = draw(make()).double(), inputs(20, shape)
     layer = find_layers(network, x)[number]
     return network, layer, plant(network, layer, originals=7), x
 
@@ -177,9 +177,9 @@ def test_planted_multiples_are_merged_exactly(planting, dtype, tolerance):
 
 
 @torch.no_grad()
-def test_the_sign_of_gamma_is_part_of_a_direction(drawn):
+def test_the_sign_of_gamma_is_part_of_a_direction():
     """Equal filters with gammas of different sign are not merged; opposite filters then are."""
-    network = drawn(PLANTED["convolution and batch norm"][0]()).double()
+    network = draw(PLANTED["convolution and batch norm"][0]()).double()
     conv, norm = network[0], network[1]
     for k, (ratio, sign) in enumerate([(1.0, 1.0), (1.0, -1.0), (-1.0, -1.0)]):
         conv.weight[k] = ratio * conv.weight[0]
@@ -209,10 +209,10 @@ DEAD = {  # the layers behind a convolution to 8 units; biases of dead units; ho
 @torch.no_grad()
 @pytest.mark.parametrize("norm", [True, False])
 @pytest.mark.parametrize("case", DEAD)
-def test_dead_units_are_removed_where_their_constant_can_be_an_offset(case, norm, drawn):
+def test_dead_units_are_removed_where_their_constant_can_be_an_offset(case, norm):
     behind, biases, removed = DEAD[case]
     parts = [nn.Conv2d(3, 8, 3), *([nn.BatchNorm2d(8)] if norm else []), *copy.deepcopy(behind)]
-    network = drawn(nn.Sequential(*parts)).double()
+    network = draw(nn.Sequential(*parts)).double()
     for k, bias in enumerate(biases):
         if norm:
             network[1].weight[k], network[1].bias[k] = 0.0, bias
@@ -237,9 +237,9 @@ def test_a_layer_of_dead_units_keeps_one(make_network, how):
 
 @torch.no_grad()
 @pytest.mark.parametrize("case", ["first layer", "convolution and batch norm"])
-def test_the_columns_of_the_next_layer_are_summed_as_in_the_paper(case, drawn):
+def test_the_columns_of_the_next_layer_are_summed_as_in_the_paper(case):
     make, number, shape = PLANTED[case]
-    network = drawn(make()).double()
+    network = draw(make()).double()
     layer = find_layers(network, inputs(2, shape))[number]
     v = folded_rows(network, layer)
     labels, main_units = group(torch.from_numpy(v), 0.4)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from reducible import gaussian
+from reducible import draw, gaussian
 from torch import Tensor, nn
 
 from combred.kernels import group
@@ -114,8 +114,8 @@ def solve(old: Numbers, members: list[int], main: int) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("norms", NORMS)
-def test_the_merged_channels_solve_the_equations_of_the_paper(drawn, norms, bias, tolerance=1e-10):
-    network = drawn(block(norms=norms, bias=bias), seed=NORMS.index(norms)).double()
+def test_the_merged_channels_solve_the_equations_of_the_paper(norms, bias, tolerance=1e-10):
+    network = draw(block(norms=norms, bias=bias), seed=NORMS.index(norms)).double()
     old = Numbers(network)
     labels, mains = group(torch.from_numpy(old.v * old.mu[:, None]), 0.3)
     groups = [(labels == i).nonzero()[:, 0].tolist() for i in range(len(mains))]
@@ -151,8 +151,8 @@ def mains(merge) -> Tensor:
 
 @torch.no_grad()
 @pytest.mark.parametrize("norms", NORMS)
-def test_filters_of_zeros_are_groups_of_one_and_unchanged(drawn, norms):
-    network = drawn(block(norms=norms)).double()
+def test_filters_of_zeros_are_groups_of_one_and_unchanged(norms):
+    network = draw(block(norms=norms)).double()
     network[3].weight[[0, 7]] = 0.0  # their channels are constant behind g
     merge = condense(units_of(network), threshold=0.3)
     assert mains(merge)[0] == 0 and mains(merge)[7] == 7 and len(merge.kept) < 12

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from reducible import gaussian
+from reducible import draw, gaussian
 from torch import Tensor, nn
 
 from combred.reduction import Merge, apply_merge, find_layers
@@ -135,10 +135,10 @@ def layers_of(case: str) -> list:
 
 
 @pytest.fixture
-def given(case, drawn):
+def given(case):
     """For each hidden layer of a network: a network, the layer and inputs, float64."""
     make, shape = NETWORKS[case]
-    return [(drawn(make()).double(), layer, inputs(shape)) for layer in layers_of(case)]
+    return [(draw(make()).double(), layer, inputs(shape)) for layer in layers_of(case)]
 
 
 def random_merge(units: int, keep: int, seed: int = 0, shifts: bool = True) -> Merge:

@@ -1,14 +1,9 @@
-"""State files of random rows. `random_blocks` is imported from this folder."""
-
-import sys
-from pathlib import Path
+"""State files of random rows."""
 
 import pytest
+from random_blocks import written
 
-sys.path.insert(0, str(Path(__file__).parent))
-from random_blocks import written  # noqa: E402
-
-from combred.surrogates.dataset.schema import state_attributes  # noqa: E402
+from combred.surrogates.dataset.schema import state_attributes
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,6 @@ from combred.files.hdf5 import seal
 from combred.surrogates.dataset.schema import UNITS, StateFileError
 from combred.surrogates.dataset.table import StateTable, open_states
 
-# -- read ------------------------------------------------------------------------------------------
-
 
 def test_rows_are_read_as_they_were_written(file, h2o2):
     table = open_states(file, h2o2)
@@ -23,36 +21,13 @@ def test_rows_are_read_as_they_were_written(file, h2o2):
     assert np.array_equal(table.samplers, got["sampler"])
 
 
-def test_rows_of_float32_are_read_as_float64(file, h2o2):
+def test_numbers_of_float32_and_attributes_of_bytes_are_read(file, h2o2):
     with h5py.File(file, "r+") as stored:
-        T = stored["T"][...]
-        replaced("T", data=T.astype("f4"))(stored)
-    seal(file)
-    assert open_states(file, h2o2).read(0, 10).T.dtype == np.float64
-
-
-def test_attributes_may_be_bytes(file, h2o2):
-    with h5py.File(file, "r+") as stored:
+        replaced("T", data=stored["T"][...].astype("f4"))(stored)
         stored["p"].attrs["units"] = np.bytes_("Pa")
         stored.attrs["species"] = np.array(h2o2.species_names, dtype="S8")
     seal(file)
-    assert open_states(file, h2o2).rows == 10
-
-
-@pytest.mark.parametrize(
-    ("attribute", "of", "value", "told"),
-    [
-        ("species", "/", ["OH"], "has species .*OH.*needs .*H2"),
-        ("reactor", "/", "adiabatic, constant volume", "has reactor .*constant volume"),
-        ("units", "p", "atm", "units of p .*atm.*Pa"),
-    ],
-)
-def test_species_units_and_reactor_are_those_of_the_schema(file, h2o2, attribute, of, value, told):
-    with h5py.File(file, "r+") as stored:
-        stored[of].attrs[attribute] = value
-    seal(file)
-    with pytest.raises(StateFileError, match=told):
-        open_states(file, h2o2)
+    assert open_states(file, h2o2).read(0, 10).T.dtype == np.float64
 
 
 @pytest.mark.parametrize("rows", [2, 100])
@@ -63,12 +38,16 @@ def test_chunks_of_a_mask_are_its_rows_in_order(file, h2o2, rows):
     assert np.array_equal(got, table.read(0, 10).T[keep])
 
 
-# -- refused ---------------------------------------------------------------------------------------
-
-
-def test_a_missing_file_is_told(tmp_path, h2o2):
+def test_a_missing_file_and_those_of_others_are_told(tmp_path, h2o2):
     with pytest.raises(FileNotFoundError, match=r"no states at .*none\.h5: sample them first"):
         open_states(tmp_path / "none.h5", h2o2)
+    (tmp_path / "text.h5").write_text("T p Y\n")
+    with pytest.raises(StateFileError, match="cannot be read"):
+        open_states(tmp_path / "text.h5", h2o2)
+    with h5py.File(tmp_path / "foreign.h5", "w") as foreign:
+        foreign["T"] = np.ones(3)
+    with pytest.raises(StateFileError, match=r"missing: p, Y.*surrogates/dataset/schema.py"):
+        open_states(tmp_path / "foreign.h5", h2o2)
 
 
 def replaced(name: str, **how):
@@ -98,9 +77,15 @@ def virtual(stored: h5py.File) -> None:
     stored.create_virtual_dataset("T", layout)
 
 
-def given(name: str, value):
+def given(name: str, value, of: str = "/"):
     """Sets an attribute."""
-    return lambda stored: stored.attrs.__setitem__(name, value)
+    return lambda stored: stored[of].attrs.__setitem__(name, value)
+
+
+def earlier(stored: h5py.File, format: int) -> None:
+    """dt was one for all rows, an attribute."""
+    given("format", format)(stored)
+    del stored["dt"]
 
 
 def itself(stored: h5py.File) -> None:
@@ -126,6 +111,12 @@ FOREIGN = {
     "halves of a kind": (replaced("sampler", data=np.full(10, 0.5)), "attribute `samplers`"),
     "numbers as format": (given("format", [3, 3]), "not a combred state file of format 3"),
     "2^40 rows": (replaced("source", **HUGE), "1099511627776,. numbers in a file of"),
+    "format 1": (lambda s: earlier(s, 1), "format: 1; .*dt.*sample the states again"),
+    "format 2": (lambda s: earlier(s, 2), "format: 2; .*dt.*sample the states again"),
+    "one species": (given("species", ["OH"]), "has species .*OH.*needs .*H2"),
+    "a volume": (given("reactor", "adiabatic, constant volume"), "has reactor .*constant volume"),
+    "atmospheres": (given("units", "atm", of="p"), "units of p .*atm.*Pa"),
+    "no count": (lambda stored: stored.attrs.__delitem__("rows"), "Move it away"),
     "another count": (given("rows", -5), "should have -5 rows"),
     "a word as count": (given("rows", "x"), "should have x rows"),
     "numbers as count": (given("rows", [10, 10]), "should have"),
@@ -181,40 +172,9 @@ def test_a_damaged_chunk_is_refused_when_it_is_read(file, h2o2):
         table.read(0, table.rows)
 
 
-def test_a_file_that_is_not_hdf5_is_refused(tmp_path, h2o2):
-    (tmp_path / "text.h5").write_text("T p Y\n")
-    with pytest.raises(StateFileError, match="cannot be read"):
-        open_states(tmp_path / "text.h5", h2o2)
-
-
-def test_hdf5_of_another_schema_is_refused(tmp_path, h2o2):
-    with h5py.File(tmp_path / "foreign.h5", "w") as foreign:
-        foreign["T"] = np.ones(3)
-    with pytest.raises(StateFileError, match=r"missing: p, Y.*surrogates/dataset/schema.py"):
-        open_states(tmp_path / "foreign.h5", h2o2)
-
-
-def test_an_unfinished_file_is_refused(file, h2o2):
-    with h5py.File(file, "r+") as stored:
-        del stored.attrs["rows"]
-    seal(file)
-    with pytest.raises(StateFileError, match="Move it away"):
-        open_states(file, h2o2)
-
-
 def test_states_of_another_mechanism_are_refused(file, drm19):
     with pytest.raises(StateFileError, match=r"h2o2.*drm19.*Give the mechanism h2o2.yaml"):
         open_states(file, drm19)
-
-
-@pytest.mark.parametrize("older", [1, 2])
-def test_a_file_of_an_earlier_format_is_refused(file, h2o2, older):
-    with h5py.File(file, "r+") as stored:
-        stored.attrs["format"] = older
-        del stored["dt"]  # one for all rows, an attribute
-    seal(file)
-    with pytest.raises(StateFileError, match=rf"format: {older}; .*dt.*sample the states again"):
-        open_states(file, h2o2)
 
 
 def test_a_file_in_which_every_row_failed_is_refused(tmp_path, attributes, h2o2):
@@ -239,9 +199,6 @@ def test_a_value_that_is_not_physical_is_named_with_its_row(file, h2o2, name, va
     assert len(table.read(0, 7)) == 7  # the rows before it are good
     with pytest.raises(StateFileError, match=rf"{name} of row 7 .*(Remove|move)"):
         list(table.chunks(4))
-
-
-# -- held out --------------------------------------------------------------------------------------
 
 
 def table_of(ignitions: int, flames: int = 0, rows: int = 30) -> StateTable:

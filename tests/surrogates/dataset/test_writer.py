@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from random_blocks import all_columns, block, written
 
-from combred.experiments.labelled import Block
 from combred.surrogates.dataset.schema import UNITS, StateFileError
 from combred.surrogates.dataset.table import open_states
 from combred.surrogates.dataset.writer import draw, write_states
@@ -24,13 +23,6 @@ def test_rows_without_a_label_are_stored_apart(tmp_path, attributes, h2o2):
     states = [block(i) for i in (0, 1, 1)]
     expected = [np.hstack([b.T[j], b.p[j], b.Y[j]]) for b, j in zip(states, (0, 0, 1), strict=True)]
     assert np.array_equal(all_columns(file)["failed"], expected)
-
-
-def test_rows_are_in_the_order_of_the_blocks(file):
-    stored = all_columns(file)
-    for name, column in Block.join([block(i) for i in range(3)]).columns().items():
-        assert np.array_equal(stored[name], column)
-    assert stored["failed"].shape == (0, 12)
 
 
 def test_what_the_check_finds_is_an_attribute(tmp_path, attributes):

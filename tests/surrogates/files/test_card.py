@@ -27,9 +27,6 @@ def resolved(command: str) -> Settings:
     return resolve(words[3:])
 
 
-# -- what a card says ------------------------------------------------------------------------------
-
-
 def test_a_card_describes_the_surrogate(surrogate, mechanism, path):
     card = make_card(surrogate, mechanism, ACCURACY, {"states": 60})
     assert card == json.loads(json.dumps(card)) and card["format"] == 3
@@ -55,9 +52,6 @@ def test_accuracy_is_taken_from_the_validation_with_its_inputs():
     measured |= {"burnt_T_error": 2, "cases": "not for a card"}
     card = describe_accuracy(measured, {"dt": 1e-6})
     assert card["measured_on"] == {"dt": 1e-6} and "cases" not in card and len(card) == 5
-
-
-# -- the command -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -122,9 +116,6 @@ def test_a_shipped_card_has_the_command_of_its_version(name):
         # What the command leaves to the mechanism.
         given = asdict(getattr(settings, part)) | {"fuel": "CH4:1", "T0": [900.0, 2300.0]}
         assert made[part] == {key: given[key] for key in made[part]}
-
-
-# -- formats ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture

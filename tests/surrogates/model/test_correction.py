@@ -37,7 +37,7 @@ def test_the_inputs_are_their_formula(path, qss_transform):
     assert np.allclose(prepared(t, path)[2], M[:, 0], rtol=1e-5)
 
 
-def test_the_inverse_of_the_target(path, qss_transform):
+def test_the_target_has_an_inverse_and_its_loss_is_that_of_the_estimate(path, qss_transform):
     t = qss_transform
     _, base, size = prepared(t, path)
     left = t.variables(path.later) - t.variables(path.state) - base
@@ -47,6 +47,11 @@ def test_the_inverse_of_the_target(path, qss_transform):
     bounded = (left / (t.scale * size[:, None])).abs() <= t.BOUND
     assert bounded.double().mean() > 0.9
     assert torch.allclose(back[bounded], left[bounded], rtol=1e-9, atol=1e-15)
+    answer = target.clone()
+    answer[:, -1] = -6.0  # log10 of 1e-6, to which a perfect answer's error is limited
+    assert t.loss(answer, target).item() < 1e-12
+    answer[:, -1] = -5.0
+    assert t.loss(answer, target).item() == pytest.approx(t.ESTIMATE_WEIGHT, rel=1e-6)
 
 
 def test_any_answer_gives_a_bounded_correction(path, qss_transform):
@@ -71,18 +76,6 @@ def test_the_error_estimate_is_the_last_output(path, qss_transform):
     answer = torch.zeros(len(path.T), t.n_outputs, dtype=torch.float64)
     answer[:, -1] = -1.5
     assert torch.allclose(t.correction(answer, size)[1], 10**-1.5 * size, rtol=1e-12)
-
-
-def test_the_loss_of_a_perfect_answer_is_that_of_its_estimate(path, qss_transform):
-    t = qss_transform
-    _, base, size = prepared(t, path)
-    left = t.variables(path.later) - t.variables(path.state) - base
-    target = t.target(left, size)
-    answer = target.clone()
-    answer[:, -1] = -6.0  # log10 of 1e-6, to which a perfect answer's error is limited
-    assert t.loss(answer, target).item() < 1e-12
-    answer[:, -1] = -5.0
-    assert t.loss(answer, target).item() == pytest.approx(t.ESTIMATE_WEIGHT, rel=1e-6)
 
 
 def test_no_gradient_passes_through_the_rates(path, qss_transform):

@@ -39,18 +39,12 @@ def test_a_state_with_the_right_elements_is_not_changed(mechanism, path):
     assert torch.equal(ElementProjection(mechanism)(Y, Y), Y)
 
 
-def test_mass_fractions_stay_positive_and_zeros_stay_zero(mechanism, path):
-    Y = path.Y.copy()
-    Y[:, 1] = 0.0  # H, say, is absent
-    moved = ElementProjection(mechanism)(perturbed(Y, 0.3), torch.tensor(Y))
-    assert torch.isfinite(moved).all()
-    assert torch.equal(moved == 0.0, torch.tensor(Y) == 0.0)
-    assert (moved >= 0.0).all()
-
-
-def test_inert_species_are_those_of_the_target(mechanism, path):
+def test_species_stay_positive_absent_ones_and_inert_ones_as_they_are(mechanism, path):
     Y = torch.tensor(path.Y)
-    moved = ElementProjection(mechanism)(perturbed(path.Y, 0.3), Y)
+    Y[:, 1] = 0.0  # H, say, is absent
+    moved = ElementProjection(mechanism)(perturbed(Y.numpy(), 0.3), Y)
+    assert torch.isfinite(moved).all() and (moved >= 0.0).all()
+    assert torch.equal(moved == 0.0, Y == 0.0)
     assert torch.equal(moved[:, mechanism.inert], Y[:, mechanism.inert])
 
 

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
-from time_steps import steps
+from one_step import steps
 
 from combred.surrogates.model.forms import make_surrogate
 
@@ -28,9 +28,6 @@ def correcting(mechanism, qss_transform, make_network, path):
     surrogate = make_surrogate(mechanism, qss_transform, network)
     surrogate.fit_trust([path.state])
     return surrogate.requires_grad_(False)
-
-
-# -- the training range ----------------------------------------------------------------------------
 
 
 def test_training_states_are_trusted(path, with_range):
@@ -85,9 +82,6 @@ def test_a_step_out_of_the_range_of_training_has_an_infinite_error(path, correct
         assert (torch.isfinite(error) == taken).all()
 
 
-# -- the error estimate ----------------------------------------------------------------------------
-
-
 @torch.no_grad()
 def test_the_error_of_a_step_is_its_formula(path, surrogate):
     Y = surrogate.normalized(path.state[:, 2:])  # exactly as in the step: rates are float32
@@ -123,9 +117,6 @@ def test_a_prediction_that_cannot_be_projected_has_an_infinite_error(path, uncha
     stayed = (later[:, 2:] == wild.normalized(path.state[:, 2:])).all(dim=1)
     assert stayed.any() and torch.isinf(error[stayed]).all()
     assert not wild.trust(path.state, path.steps).any()
-
-
-# -- states that are not valid ---------------------------------------------------------------------
 
 
 @torch.no_grad()

@@ -3,11 +3,10 @@
 import cantera as ct
 import numpy as np
 import pytest
-from disturbed import moved_delay, random_change
 
 from combred.chemistry.reactor import Reactor
 from combred.experiments.ignition.rollout import Case
-from combred.surrogates.sensitivity.delay import delay_sensitivity, ignite
+from combred.surrogates.sensitivity.delay import Ignition, delay_sensitivity, ignite
 
 CASES = {
     "h2o2.yaml": (Case(1100.0, ct.one_atm, 1.0), "H2:1"),
@@ -33,6 +32,31 @@ def test_an_ignition_ends_at_half_the_rise(ignition, mechanism):
     # The last of CVODE's steps goes beyond.
     assert 0.5 * (found.case.T0 + gas.T) < last < 0.55 * (found.case.T0 + gas.T)
     assert np.all(np.diff(found.t) > 0)
+
+
+def moved_delay(reactor: Reactor, found: Ignition, Y: np.ndarray, change: np.ndarray) -> float:
+    """The time [s] by which a change of the mass fractions Y (n_species,), of a state on the way,
+    moves the end of an ignition; a difference of second order."""
+    end = ct.Solution(thermo="ideal-gas", species=reactor.gas.species())
+    end.HPY = found.h, found.case.p, found.Y[-1]
+    start = ct.Solution(thermo="ideal-gas", species=reactor.gas.species())
+    times = []
+    for sign in (1, -1):
+        start.HPY = found.h, found.case.p, Y + sign * change
+        reactor.start(start.T, found.case.p, start.Y)
+        before, (t, T) = (0.0, 0.0), reactor.step()
+        while end.T > T:
+            before = t, T
+            t, T = reactor.step()
+        times.append(float(np.interp(end.T, [before[1], T], [before[0], t])))
+    return 0.5 * (times[0] - times[1])
+
+
+def random_change(rng: np.random.Generator, Y: np.ndarray, s: np.ndarray, size: float):
+    """A change of Y (n_species,) of all species, of sum zero, with |s . change| = size."""
+    change = Y * rng.normal(size=len(Y))
+    change -= Y * change.sum()
+    return change * size / abs(s @ change)
 
 
 @pytest.mark.parametrize("at", [0.2, 0.6, 0.95])

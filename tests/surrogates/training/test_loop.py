@@ -10,8 +10,6 @@ from combred.surrogates.training import loop
 from combred.surrogates.training.batches import TrainingData, encode, fit_transform
 from combred.surrogates.training.loop import forget_checkpoint, forward_mixed, train
 
-# -- precision -------------------------------------------------------------------------------------
-
 
 def test_mixed_precision_equals_float32_to_eight_bits(make_network):
     network = make_network([10, 64, 64, 64, 10])
@@ -22,9 +20,6 @@ def test_mixed_precision_equals_float32_to_eight_bits(make_network):
     assert mixed.dtype == torch.float32
     # bf16 rounds to 2^-9 of a value, in two layers; errors add at random.
     assert 0 < (mixed - exact).norm() / exact.norm() < 2**-6
-
-
-# -- the loop --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +75,6 @@ def interrupted(checkpoint, tmp_path):
     """Metrics of a killed training, with its checkpoint beside them."""
     (tmp_path / "m.checkpoint").write_bytes(checkpoint)
     return tmp_path / "m.jsonl"
-
-
-# -- refused ---------------------------------------------------------------------------------------
 
 
 def test_a_checkpoint_of_another_training_is_refused(training, interrupted):

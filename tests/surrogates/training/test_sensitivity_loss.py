@@ -76,8 +76,6 @@ def test_inert_species_and_conserved_elements_have_no_sensitivity(loss, states, 
     assert float(through.abs().max()) < 1e-6
 
 
-# -- in a training ---------------------------------------------------------------------------------
-
 ON_DRM19 = pytest.mark.parametrize("mechanism", ["drm19.yaml"], indirect=True)
 
 

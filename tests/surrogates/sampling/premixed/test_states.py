@@ -30,9 +30,6 @@ def premixed(states_of, sampling_settings):
     return states_of(sampling_settings)
 
 
-# -- the rows of a file ----------------------------------------------------------------------------
-
-
 def test_states_are_distinct(rows):
     assert len(np.unique(rows.state(), axis=0)) == len(rows)
 
@@ -48,9 +45,6 @@ def test_exact_states_extend_from_the_mixture_to_the_burnt_gas(rows, drm19, samp
         # More than half of the rise: only the last states are near equilibrium.
         assert rows.T[mine].max() > t.T + 0.5 * (gas.T - t.T)
         assert (rows.p[mine] == t.p).all()
-
-
-# -- time steps ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +72,6 @@ def test_labels_agree_with_integration_over_the_dt_of_their_row(any_dt, drm19, k
     assert np.abs(Y - any_dt.Y_next[i]).max() < 1e-5
 
 
-# -- relaxed states, and labels --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("count", [1, 3, 7])
 def test_relaxation_gives_the_requested_number_of_rows(premixed, burning, count):
     T, p, Y = (column[: -(-count // RELAXED_PER_STATE)] for column in burning)
@@ -106,9 +97,6 @@ def test_a_state_that_cannot_be_integrated_has_no_label(premixed, burning):
         assert np.array_equal(np.isnan(block.Y_next).any(axis=1), failed)
         assert (block.T[failed] == TOO_HOT).all()
         assert np.isfinite(block.Y).all()
-
-
-# -- flames ----------------------------------------------------------------------------------------
 
 
 def test_half_of_the_flame_states_are_taken_after_diffusion(

@@ -35,6 +35,7 @@ from combred.chemistry.polynomials import read_polynomials
 from combred.chemistry.states import require_real
 from combred.config.fields import require, shown
 
+AMOUNT = r"\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
 Composition = str | Mapping[str, float]  # in moles, as "CH4:1" or {"CH4": 1.0}
 CACHED = threading.Lock()  # for the phases of `_gas`
 
@@ -104,25 +105,30 @@ class Mechanism:
 
     def spelled(self, composition: Composition) -> str:
         """A composition in moles, as "CH4:1", "O2:1, N2:3.76" or {"CH4": 1}, with the names of the
-        mechanism, which may differ in capitals. Raises ValueError where a species is unknown or has
-        no moles."""
-        if isinstance(composition, Mapping):
-            composition = ",".join(f"{name}:{moles}" for name, moles in composition.items())
-        parts = [part.partition(":") for part in composition.split(",")]
-        if any("=" in name and name.strip() not in self.species_names for name, _, _ in parts):
+        mechanism, which may differ in capitals. Raises ValueError as `moles`."""
+        return ", ".join(f"{name}:{moles}" for name, moles in self.moles(composition).items())
+
+    def moles(self, composition: Composition) -> dict[str, str]:
+        """The moles of species of a composition. Raises ValueError where a species is unknown or
+        has no moles."""
+        if isinstance(composition, Mapping):  # names may have a comma or a colon
+            parts = [(name, str(amount)) for name, amount in composition.items()]
+        else:
+            parts = [part.partition(":")[::2] for part in composition.split(",")]
+        if any("=" in name and name.strip() not in self.species_names for name, _ in parts):
             raise ValueError(
-                f"write {shown(composition.replace('=', ':'))!r} for {shown(composition)!r}"
+                f"write {shown(composition).replace('=', ':')!r} for {shown(composition)!r}"
             )
-        names, amounts = self.species_names, []
-        for given, _, amount in parts:
-            name, moles = names[self.index(given.strip())], amount.strip() or "1"
-            if not re.fullmatch(r"\+?\d*\.?\d*(e[+-]?\d+)?", moles, re.IGNORECASE):
+        found = {}
+        for given, amount in parts:
+            name, moles = self.species_names[self.index(given.strip())], amount.strip() or "1"
+            if name in found or not re.fullmatch(AMOUNT, moles, re.IGNORECASE):
                 raise ValueError(
                     f"{shown(composition)!r} has {shown(moles)!r} moles of {name}: give numbers, "
-                    "as in 'O2:1, N2:3.76'"
+                    "and each species once, as in 'O2:1, N2:3.76'"
                 )
-            amounts.append(f"{name}:{moles}")
-        return ", ".join(amounts)
+            found[name] = moles
+        return found
 
     def mixture(
         self, fuel: Composition, oxidizer: Composition, phi: float | Sequence[float] | np.ndarray
@@ -140,7 +146,10 @@ class Mechanism:
         both = f"fuel {shown(fuel)}, oxidizer {shown(oxidizer)}"
         gas, found = _gas(self), np.empty((len(each) + 1, self.n_species))
         try:
-            fuel, oxidizer = self.spelled(fuel), self.spelled(oxidizer)
+            fuel, oxidizer = (
+                {name: float(moles) for name, moles in self.moles(one).items()}
+                for one in (fuel, oxidizer)
+            )
             with CACHED:
                 for i, ratio in enumerate([*each, *(2.0 * last for last in each[-1:])]):
                     gas.set_equivalence_ratio(ratio, fuel, oxidizer)

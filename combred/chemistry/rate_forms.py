@@ -10,8 +10,8 @@ import numpy as np
 
 # Below this concentration [kmol/m3] c^m of an order m < 1 is c SCARCE^(m - 1): such a power has no
 # bounded derivative at zero, where a species would be used up in a finite time. In a flame at 1 atm
-# it is a mole fraction of 2e-8.
-SCARCE = 1e-10
+# it is a mole fraction of 2e-11; O2 in rich burnt gas may matter at 1e-8.
+SCARCE = 1e-13
 
 
 @dataclass(frozen=True)

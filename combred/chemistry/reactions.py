@@ -87,6 +87,8 @@ def _read(index: int, reaction: ct.Reaction, gas: ct.Solution) -> Reaction:
     # A linear-Burke reaction has the third body (+M), which takes no part in its rate.
     if body is not None and (body.mass_action or isinstance(rate, Falloff)):
         efficiencies = np.array([body.efficiency(name) for name in gas.species_names])
+        if efficiencies.min(initial=0.0) < 0.0:  # Cantera's [M] may be negative then
+            raise ValueError(f"reaction {index + 1}, {reaction}, has an efficiency below zero")
     return Reaction(
         index=index,
         equation=reaction.equation,

@@ -166,6 +166,7 @@ def run(commands: list[list[str]], oldest: str = "g++ 9 or clang++ 10") -> None:
         os.close(ours)
     for command, process, text in zip(commands, started, said, strict=True):
         if process.returncode != 0:
-            raise CompilerError(
-                f"{shlex.join(command)} failed; combred needs {oldest} at least:\n{text[-2000:]}"
-            )
+            why = f"combred needs {oldest} at least"
+            if "Killed" in text:
+                why = "it was killed, as where memory runs out: end other programs, and try again"
+            raise CompilerError(f"{shlex.join(command)} failed; {why}:\n{text[-2000:]}")

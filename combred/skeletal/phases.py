@@ -1,7 +1,7 @@
 """A skeleton as a phase of Cantera in memory, for flames.
 
 Takes a `Skeleton`; gives a `cantera.Solution` in some ten milliseconds: a file takes seconds
-(`writing`).
+(`writing`), as is needed where elements have weights of their own.
 """
 
 from collections import Counter
@@ -12,6 +12,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.skeletal.skeleton import Skeleton, kind
+from combred.skeletal.writing import mechanism_of
 
 
 @lru_cache(maxsize=2)
@@ -26,10 +27,23 @@ def _detailed(
     return gas, gas.species(), list(zip(marks, colliders, strict=True))
 
 
+@lru_cache(maxsize=2)
+def _has_own_weights(mechanism: Mechanism) -> bool:
+    """Whether an element of a mechanism is none of Cantera's, or has another weight there."""
+    try:
+        plain = ct.Solution(thermo="ideal-gas", species=_detailed(mechanism)[1])
+    except ct.CanteraError:
+        return True
+    return not np.allclose(plain.molecular_weights, mechanism.molecular_weights, rtol=1e-9)
+
+
 def phase_of(skeleton: Skeleton, transport: bool = True) -> ct.Solution:
     """The phase, with the transport of the mechanism unless `transport` is False; rate constants
     have the skeleton's factors."""
-    detailed, species, of_reactions = _detailed(skeleton.network.mechanism)
+    mechanism = skeleton.network.mechanism
+    if _has_own_weights(mechanism):
+        return mechanism_of(skeleton, mechanism.name).solution(transport)
+    detailed, species, of_reactions = _detailed(mechanism)
     left, rows = set(skeleton.names()), np.flatnonzero(skeleton.reactions)
     factors = skeleton.multipliers
     # Each phase changes the same objects, which keep what the one before has left of them.

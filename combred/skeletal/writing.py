@@ -39,7 +39,7 @@ def text_of(skeleton: Skeleton, note: str = "") -> str:
     assert isinstance(phases, SequenceNode)  # else there were no mechanism
     phase = next(one for one in phases.value if plain(value_of(one, "name")) == mechanism.phase)
     phases.value = [phase]
-    left, own = set(skeleton.names()), set()
+    left, own = set(skeleton.names()), _element_sections(phase)
     for section, entries, _ in _sections(root, phase, "species"):
         own.add(section)
         entries.value = [one for one in entries.value if _name(one) in left | {None}]
@@ -52,6 +52,12 @@ def text_of(skeleton: Skeleton, note: str = "") -> str:
     stream = io.StringIO()
     YAML(typ="safe", pure=True).serialize(MappingNode(root.tag, pairs), stream)
     return stream.getvalue()
+
+
+def _element_sections(phase: Node) -> set[str]:
+    """The sections from which a phase takes elements."""
+    listed = plain(value_of(phase, "elements"))
+    return {name for one in listed or [] if isinstance(one, dict) for name in one}
 
 
 def _name(entry: Node) -> str | None:
@@ -118,7 +124,7 @@ def _filter_reactions(root: Node, phase: Node, skeleton: Skeleton, own: set[str]
             if equation is None:  # the units of the section
                 left.append(entry)
                 continue
-            if taken != "all" and not _participants(equation) <= known:
+            if taken != "all" and not _participants(equation) | _orders(entry) <= known:
                 continue
             found = reactions[i] if i < len(reactions) else None
             require(
@@ -148,6 +154,11 @@ def _participants(equation: str) -> set[str]:
     bodies = {word[2:-1] for word in words if word.startswith("(+") and word.endswith(")")}
     names = {w for w in words if not w.startswith("(+") and w not in ("+", "=", "=>", "<=>")}
     return {w for w in names | bodies if w != "M" and not _is_number(w)}
+
+
+def _orders(entry: Node) -> set[str]:
+    """The species of which a reaction has orders."""
+    return set(plain(value_of(entry, "orders")) or {})
 
 
 def _is_number(word: str) -> bool:

@@ -102,6 +102,22 @@ def test_no_mixture_is_an_error_with_a_remedy(drm19, fuel, oxidizer, reason):
         drm19.mixture(fuel, oxidizer, [1.0])
 
 
+COMMAS = """\
+phases:
+- name: gas
+  thermo: ideal-gas
+  kinetics: gas
+  species: [{gri30.yaml/species: [O2, H2O]}, {species: all}]
+species: [{name: "H2,p:1", composition: {H: 2}, thermo: {model: constant-cp}}]
+reactions: [{equation: "2 H2,p:1 + O2 => 2 H2O", rate-constant: [1.0, 0.0, 0.0]}]
+"""
+
+
+def test_names_of_species_may_have_commas(mechanism_of):
+    Y = mechanism_of(COMMAS).mixture({"h2,P:1": 1.0}, {"O2": 1.0}, 1.0)
+    assert Y[2] == pytest.approx(4.032 / 36.03, rel=1e-4)
+
+
 @pytest.mark.parametrize("phi", [0.0, -1, np.nan, [1.0, np.inf], [[1.0, 2.0]]])
 def test_an_equivalence_ratio_that_is_none_is_refused(drm19, phi):
     with pytest.raises(ValueError, match="^phi=.*give one number above 0"):

@@ -69,6 +69,13 @@ def test_stoichiometry_direction_and_constants_are_cantera_s(file, phase, reques
             assert found == pytest.approx(k, rel=1e-12)
 
 
+def test_an_efficiency_below_zero_is_refused(tmp_path):
+    text = "- equation: H + O2 + M <=> HO2 + M\n  efficiencies: {H2O: -3.0}\n"
+    mechanism = gas_with(tmp_path, f"{text}  rate-constant: [1.0, 0.0, 0.0]\n")
+    with pytest.raises(ValueError, match=r"reaction 1, H .*has an efficiency below zero"):
+        read_reactions(mechanism)
+
+
 def test_unknown_types_are_named_and_counted_before_anything_else(tmp_path):
     plasma = "  type: two-temperature-plasma\n  rate-constant: {A: 1.0, b: 0.0, Ea-gas: 1.0}\n"
     equations = ("O + H2 => H + OH", "H + O2 => O + OH", "H2 + O2 => 2 OH", "O + HO2 => OH + O2")

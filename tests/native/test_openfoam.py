@@ -82,6 +82,18 @@ def test_parameters_of_troe_are_written(gas):
     assert "alpha 0.783; Tsss 74; Ts 2941; Tss 6964;" in block
 
 
+def test_a_troe_temperature_of_zero_is_nearly_zero(gas):
+    """OpenFOAM divides by it."""
+    changed = gas.reactions()
+    for reaction in changed:
+        if isinstance(reaction.rate, ct.TroeRate):
+            reaction.rate = ct.TroeRate(
+                low=reaction.rate.low_rate, high=reaction.rate.high_rate, falloff_coeffs=[0.7, 0, 0]
+            )
+    one = ct.Solution(thermo="ideal-gas", kinetics="gas", species=gas.species(), reactions=changed)
+    assert "alpha 0.7; Tsss 1e-30; Ts 1e-30; Tss 1e+30;" in reactions(one)
+
+
 def test_polynomials_give_heat_capacity_and_entropy_at_openfoam_s_standard_pressure(gas):
     text = thermo(gas)
     for name in ("CH4", "CH2(S)", "AR"):

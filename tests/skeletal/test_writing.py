@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from combred.skeletal import writing
+from combred.skeletal.phases import phase_of
 from combred.skeletal.skeleton import ReactionNetwork
 from combred.skeletal.writing import require_same_rates, text_of
 
@@ -20,11 +21,13 @@ phases:
   species: [{gri30.yaml/species: [N2]}]
 - name: gas
   thermo: ideal-gas
-  elements: [O, H, Ar, N]
+  elements: [{heavy: [O]}, {default: [H, Ar, N]}]
   species: [{gri30.yaml/species: [H2, H, O, O2, OH, H2O, N2]}, {own: [AR]}]
   kinetics: gas
   reactions: [{first: all}, {second: declared-species}]
   state: {T: 300.0, P: 1 atm, X: {AR: 1.0}}
+heavy:
+- {symbol: O, atomic-weight: 17.999}
 own:
 - {name: AR, composition: {Ar: 1}, thermo: {model: constant-cp, cp0: 20.786 J/mol/K}}
 first:
@@ -36,6 +39,8 @@ second:
 - units: {length: m, quantity: kmol, activation-energy: K}
 - {equation: H + O2 <=> O + OH, rate-constant: [2.65e+13, -0.6707, 8575.0]}
 - {equation: CH4 + H <=> CH3 + H2, rate-constant: [6.6e+5, 1.62, 5450.0]}
+- {equation: 2 OH => H2 + O2, orders: {CH4: 1.0}, nonreactant-orders: true,
+   rate-constant: [6.6e+5, 1.62, 5450.0]}
 """
 
 
@@ -96,3 +101,6 @@ def test_what_stands_for_nothing_any_more_is_gone(mechanism_of):
     reduced = mechanism_of(text)
     assert reduced.solution(transport=False).n_reactions == 3
     require_same_rates(skeleton, reduced)
+    weights = mechanism.molecular_weights[skeleton.species]  # of the file's own oxygen
+    assert np.array_equal(reduced.molecular_weights, weights) and 17.0 < weights[2] < 18.0
+    assert np.array_equal(phase_of(skeleton, transport=False).molecular_weights, weights)

@@ -47,7 +47,7 @@ def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction, short: bool)
         numbers += f" F {{ {_troe(rate) if kind is ct.TroeRate else ''} }}"
     if third is not None:
         listed = " ".join(
-            f"({name} {third.efficiencies.get(name, third.default_efficiency):g})"
+            f"({name} {third.efficiencies.get(name, third.default_efficiency):.12g})"
             for name in gas.species_names
         )
         efficiencies = f"coeffs {gas.n_species} ( {listed} );"
@@ -61,12 +61,13 @@ def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction, short: bool)
 def _arrhenius(rate) -> str:
     """A in kmol, m and s, as in OpenFOAM and Cantera; Ta = Ea / R."""
     A, b, Ea = rate.pre_exponential_factor, rate.temperature_exponent, rate.activation_energy
-    return f"A {A:.12g}; beta {b:g}; Ta {Ea / ct.gas_constant:.12g};"
+    return f"A {A:.12g}; beta {b:.12g}; Ta {Ea / ct.gas_constant:.12g};"
 
 
 def _troe(rate: ct.TroeRate) -> str:
     alpha, T3, T1, T2 = (*rate.falloff_coeffs, 1e30)[:4]  # exp(-1e30 / T) = 0 without the fourth
-    return f"alpha {alpha:g}; Tsss {T3:g}; Ts {T1:g}; Tss {T2:g};"
+    T3, T1 = (T or 1e-30 for T in (T3, T1))  # OpenFOAM divides by them
+    return f"alpha {alpha:.12g}; Tsss {T3:.12g}; Ts {T1:.12g}; Tss {T2:.12g};"
 
 
 def _side(species: dict[str, float]) -> str:
@@ -75,5 +76,6 @@ def _side(species: dict[str, float]) -> str:
         raise ValueError(f"OpenFOAM reads the ^ of {powers[0]} in a reaction as an exponent")
     # `2E` would be a number
     return " + ".join(
-        name if n == 1 else f"{n:g}{' ' * (name[0] in 'Ee')}{name}" for name, n in species.items()
+        name if n == 1 else f"{n:.12g}{' ' * (name[0] in 'Ee')}{name}"
+        for name, n in species.items()
     )

@@ -28,6 +28,7 @@ SOURCE = Path(__file__).parents[1] / "source"
 TOLERANCE = 1e-3  # the default
 LARGEST_TOLERANCE = LONGEST_DT = 1e30  # in the range of float
 MOST_ATTEMPTS = 5000  # of a state, unless told
+BALANCED = 1e-9  # atoms of a reaction: less is rounding
 WRITTEN = (
     "// Of the mechanism {name}. Written by combred.native: change nothing here.\n#pragma once\n"
 )
@@ -147,10 +148,13 @@ def _tables(layout: Layout) -> str:
         breaks = np.full((1, mechanism.n_species), NEVER)
     gibbs, heat = gibbs_terms(thermo, mechanism.reference_pressure), heat_terms(thermo)
     usual = min(1, len(thermo) - 1)  # the region of flames
-    # What elements contribute cancels in every reaction, and so does all of an inert species.
+    # What elements contribute cancels in every reaction that is balanced to the last digit, as not
+    # all are that Cantera reads; all of an inert species cancels.
     atoms, n = _atoms(layout), layout.n_reactive
+    nets = np.array([[term.net.get(k, 0.0) for k in range(n)] for term in layout.terms])
+    exact = np.abs(nets @ atoms).max(initial=0.0) < BALANCED
     of_elements = np.eye(mechanism.n_species)
-    of_elements[:n, :n] = atoms @ np.linalg.pinv(atoms)
+    of_elements[:n, :n] = exact * atoms @ np.linalg.pinv(atoms)
     gibbs = gibbs - of_elements @ gibbs[usual]
     heat_of_elements = of_elements @ heat[usual, :, 5]
     heat[:, :, 5] -= heat_of_elements

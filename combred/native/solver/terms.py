@@ -25,10 +25,10 @@ def real(value: float) -> str:
     return f"R({float(value)!r})"
 
 
-def total(terms: list[tuple[float, str]], empty: str = "V{}") -> str:
+def total(terms: list[tuple[float, str]], empty: str = "V{}", least: float = LEAST) -> str:
     """The sum of coefficients times expressions. A long sum is one of shorter ones, which a
     processor computes at the same time."""
-    terms = [(c, text) for c, text in terms if abs(c) > LEAST]
+    terms = [(c, text) for c, text in terms if abs(c) > least]
     parts = []
     for first in range(0, len(terms), SUM):
         text = ""

@@ -20,6 +20,31 @@ def test_rates_of_random_states(request, solver_of, name, absent):
     assert_cantera_s(solver_of(mechanism), truth_of(mechanism), *states)
 
 
+# Balanced to four digits, as Cantera allows it, and an SRI factor that nearly vanishes.
+NEARLY = """\
+phases:
+- name: gas
+  thermo: ideal-gas
+  elements: [H, O]
+  species: [{h2o2.yaml/species: [H2, O2, H2O, OH, H, O, HO2]}]
+  kinetics: gas
+reactions:
+- {equation: HO2 <=> 0.99995 H + 1.99993 O, rate-constant: [1.0e+13, 0.0, 0.0]}
+- {equation: 1.3333 H2 + 0.66668 O2 <=> 1.33335 H2O, rate-constant: [1.0e+9, 0.0, 1.0e+7]}
+- equation: H + O (+M) <=> OH (+M)
+  type: falloff
+  low-P-rate-constant: [4.7e+18, -1.0, 0.0]
+  high-P-rate-constant: [1.0e+14, 0.0, 0.0]
+  SRI: {A: 1.0e-14, B: 1.0, C: 100.0, D: 20.0, E: -0.5}
+"""
+
+
+def test_small_numbers_count(mechanism_of, solver_of):
+    mechanism = mechanism_of(NEARLY)
+    states = random_rows(mechanism, 60, seed=2)
+    assert_cantera_s(solver_of(mechanism), truth_of(mechanism), *states)
+
+
 @pytest.mark.parametrize("name", IGNITIONS)
 def test_rates_along_an_ignition(request, solver_of, name):
     """From a gas without any radical to equilibrium, where creation and destruction cancel."""

@@ -9,6 +9,7 @@ import ctypes.util
 import platform
 from concurrent.futures import ThreadPoolExecutor
 
+import cantera as ct
 import numpy as np
 import pytest
 from cantera_truth import cvode_later, ignition_rows, random_rows
@@ -233,6 +234,39 @@ def test_a_species_of_a_low_order_is_used_up(mechanism_of, tmp_path, monkeypatch
         assert np.all(found.error <= 1.0) and found.Y.min() >= 0.0
         # As of other mechanisms: test_accuracy.LIMITS.
         assert np.abs(found.T - exact.T).max() < 0.03 * np.abs(exact.T - T).max() + 0.03
+
+
+# CO of methane in global steps (Westbrook & Dryer, Combust. Sci. Technol. 27 (1981) 31).
+CARBON_MONOXIDE = """\
+units: {length: cm, quantity: mol, activation-energy: cal/mol}
+phases:
+- name: gas
+  thermo: ideal-gas
+  species: [{gri30.yaml/species: [O2, H2O, N2, CO, CO2]}]
+  kinetics: gas
+reactions:
+- equation: CO + 0.5 O2 => CO2
+  rate-constant: {A: 3.98e+14, b: 0.0, Ea: 4.0e+4}
+  orders: {CO: 1.0, H2O: 0.5, O2: 0.25}
+  nonreactant-orders: true
+- equation: CO2 => CO + 0.5 O2
+  rate-constant: {A: 5.0e+8, b: 0.0, Ea: 4.0e+4}
+"""
+
+
+def test_a_scarce_species_of_a_low_order_counts(mechanism_of, tmp_path, monkeypatch):
+    """O2 in rich burnt gas, of 5e-12 kmol/m3."""
+    compile_quickly(monkeypatch, "-O1", ONE_STATE)
+    mechanism = mechanism_of(CARBON_MONOXIDE)
+    gas, solver = mechanism.solution(transport=False), Solver(mechanism, folder=tmp_path)
+    gas.TPX = 1600.0, 2e6, "CO:1, O2:0.3, H2O:1, N2:2"
+    found = solver.integrate([gas.T], [gas.P], [gas.Y], 0.1, tolerance=1e-7)
+    reactor = ct.IdealGasConstPressureReactor(gas, clone=False)
+    net = ct.ReactorNet([reactor])
+    net.rtol, net.atol = 1e-10, 1e-22
+    net.advance(0.1)
+    assert found.T[0] == pytest.approx(gas.T, abs=0.01)
+    assert found.Y[0] == pytest.approx(gas.Y, rel=1e-3)
 
 
 def test_states_that_floats_give_up_are_done_in_doubles(drm19, solver_of, burning):

@@ -48,7 +48,7 @@ def _broadening(kind: Troe | SRI | Tsang | None) -> tuple[list[str], str]:
         setup.append(f"const V c{i} = exp2(V({real(bounded * LOG2_E)} * g.{of}));")
         center.append((share, f"c{i}"))
         rise.append((share * sign * bounded, f"g.{of} * c{i}"))
-    numbers = f"{total(center, least=0.0)}, {total(rise, least=0.0)}, log2_Pr"
+    numbers = f"{total(center, least=0.0)}, {total(rise)}, log2_Pr"
     if isinstance(kind, SRI):
         log2_d = real(np.log2(kind.d) + kind.e * LOG2_T0)
         return setup, f"sri<R>(g, {log2_d}, {kind.e!r}, {numbers})"

@@ -1,5 +1,6 @@
 """Checks of what `combred.reduce` is given, its layers, and the sizes that it is asked for."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
 
@@ -136,4 +137,6 @@ def sizes_by_layer(kind: str, sizes: Sizes, targets: list[HiddenLayer]) -> list[
         raise ValueError(f"sizes are given for {sorted(by_name)}, layers are {names}")
     if kind == "threshold":
         return [{"threshold": by_name[name]} for name in names]
-    return [{"keep": max(1, round(by_name[layer.name] * layer.units))} for layer in targets]
+    # At most this share, but for the rounding of a ratio such as 0.29 = 29 / 100.
+    kept = [math.floor(by_name[layer.name] * layer.units * (1.0 + 1e-6)) for layer in targets]
+    return [{"keep": max(1, k)} for k in kept]

@@ -41,6 +41,7 @@ def test_a_size_is_one_number_or_one_per_layer_by_name():
     assert widths(0.5) == {"0": 8, "2": 6}
     assert widths({"2": 0.25, "0": 1.0}) == {"0": 16, "2": 3}
     assert widths(1e-6) == {"0": 1, "2": 1}
+    assert widths(0.22) == {"0": 3, "2": 2}  # of 3.52 and 2.64 units: at most this share
     assert widths({"2": 0.5}, layers=[2]) == widths(0.5, layers=["2"]) == {"2": 6}
     for size in (0.9, {"0": 0.9, "2": 0.8}):
         found = combred.reduce(network, x[:1], threshold=size)

@@ -93,8 +93,7 @@ def test_a_linear_layer_reads_rows_along_the_last_axis():
 
 
 class Heads(nn.Module):
-    """Two readers, the second behind a ReLU in place that changes what the first one has read, and a
-    ReLU in place on the pre-activation of the first."""
+    """Two readers: one activation in place changes the input of the first, one its output."""
 
     def __init__(self):
         super().__init__()

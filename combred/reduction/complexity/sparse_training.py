@@ -49,9 +49,9 @@ class Epoch:
 class Training:
     """A copy of `network` in training, with its masks, its optimisers and its trace.
 
-    make_optimizer: of the weights. in_training: whether any module was given in training mode. kept: the units left, by layer, as indices into those of the
-    given network. removed: names of the blocks that are removed. Raises ValueError where nothing
-    can be pruned.
+    make_optimizer: of the weights. in_training: whether any module was given in training mode.
+    kept: the units left, by layer, as indices into those of the given network. removed: names of
+    the blocks that are removed. Raises ValueError where nothing can be pruned.
     """
 
     def __init__(

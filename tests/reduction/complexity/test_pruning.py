@@ -485,6 +485,21 @@ def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path, monkeypatch):
         train_sparsely(draw(network, seed=1), x[:2], data, F.mse_loss, settings, **how)
 
 
+class Named(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(5, 12), nn.Linear(12, 2)
+
+    def forward(self, x):
+        return self.two(input=torch.relu(self.one(x)))
+
+
+def test_a_layer_may_be_called_with_a_named_argument(regression):
+    settings = Complexity(nu=5.0, theta_rate=2e-2, prune_every=20)
+    found = train_sparsely(Named(), regression[0][:2], draws(*regression, 60), F.mse_loss, settings)
+    assert found.network.two.in_features < 12
+
+
 @pytest.mark.parametrize("given", ["training", "evaluation", "frozen"])
 def test_modules_keep_their_modes_and_a_network_in_evaluation_is_trained(given):
     network = nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2))

@@ -11,7 +11,8 @@ from combred.reduction.fit.units import describe_units
 from combred.reduction.layerwise import LayerwiseReducer, Reduced
 from combred.reduction.methods.brain_surgeon import eliminate
 from combred.reduction.network.hidden_layer import HiddenLayer
-from combred.reduction.network.size import CostOfWidths, Unreachable, list_costs
+from combred.reduction.network.size import CostOfWidths, Unreachable, count_flops, list_costs
+from combred.reduction.network.tensors import bias_of, tensor_of
 
 Cost = Callable[[Sequence], Tensor]  # of widths (..., n) of the layers
 STEP = 128  # a layer is narrowed by one part in so many at a time
@@ -58,7 +59,8 @@ def allocate(
         width = max(1, int((curve >= VISIBLE).sum()) - 1)  # curves fall, from width 0 on
         error = reducer.error_of_one(layer, width) ** 2
         losses.append((error / curve[width] if curve[width] > 0 else 1.0) * curve)
-    cost = cost_of_widths(reducer.network, reducer.example_input, layers, kind)
+    network, example = reducer.network, reducer.example_input
+    cost = cost_of_widths(network, example, layers, kind, reducer.compensation != "none")
     path = _descend(losses, cost, full, multiple)
     if kind == "error":
         return _largest_reduction(path, amount, reduce_to)
@@ -67,7 +69,9 @@ def allocate(
         [_rounded(max(1, round(k * i / steps)), multiple) for k in full]
         for i in range(steps, 0, -1)
     ]
-    found = [reduce_to(_within(widths, cost, kind, amount)) for widths in (path, even)]
+    parameters, operations = reducer.count(network)
+    whole = operations if kind == "flops" else parameters
+    found = [reduce_to(_within(widths, cost, kind, amount, whole)) for widths in (path, even)]
     return min(found, key=_error)
 
 
@@ -96,13 +100,14 @@ def _largest_reduction(
     return best
 
 
-def _within(path: list[list[int]], cost: Cost, kind: str, amount: float) -> list[int]:
-    """The first widths of a falling path that meet a budget; raises Unreachable where none do."""
+def _within(path: list[list[int]], cost: Cost, kind: str, amount: float, whole: int) -> list[int]:
+    """The first widths of a falling path whose cost is at most the share `amount` of that of the
+    given network, `whole`; raises Unreachable where there are none."""
     size = cost(path).tolist()
     for widths, left in zip(path, size, strict=True):
-        if left <= amount * size[0]:
+        if left <= amount * whole:
             return widths
-    smallest = size[-1] / size[0]
+    smallest = size[-1] / whole
     raise Unreachable(
         f"{kind}={amount} cannot be reached: with one unit in every layer that may shrink, "
         f"{smallest:.3g} of the {kind} are left"
@@ -125,18 +130,33 @@ def _loss_curve(network: nn.Module, layer: HiddenLayer, calibration: Calibration
 
 
 def cost_of_widths(
-    network: nn.Module, example_input: Tensor, layers: Sequence[HiddenLayer], kind: str
+    network: nn.Module,
+    example_input: Tensor,
+    layers: Sequence[HiddenLayer],
+    kind: str,
+    offsets: bool = False,
 ) -> Cost:
     """The flops of a network (for `kind` "flops"), else its parameters, as a function of the widths
-    (..., n) of its layers."""
+    (..., n) of its layers. offsets: with the biases that offsets add to readers without one."""
     column, terms = {layer.name: i for i, layer in enumerate(layers, start=1)}, []
     for part in list_costs(network, example_input, {layer.name: layer for layer in layers}):
         weight = 2.0 * part.operations * part.is_matrix if kind == "flops" else part.parameters
         terms.append((weight, [column[name] for name in part.layers]))
-    total = CostOfWidths(terms)
-    return lambda widths: total(
-        torch.nn.functional.pad(torch.as_tensor(widths, dtype=torch.float64), (1, 0), value=1.0)
-    )
+    readers = {name for layer in layers if layer.takes_offset for name, _ in layer.readers}
+    for name in sorted(readers) if offsets and kind != "flops" else ():
+        module = network.get_submodule(name)
+        if bias_of(module) is None:
+            made = [column[name]] if name in column else []
+            terms.append((1.0 if made else float(len(tensor_of(module))), made))
+    total, rest = CostOfWidths(terms), 0.0
+
+    def cost(widths: Sequence) -> Tensor:
+        k = torch.as_tensor(widths, dtype=torch.float64)
+        return total(torch.nn.functional.pad(k, (1, 0), value=1.0)) + rest
+
+    if kind == "flops":  # those of other operations, which do not depend on the widths
+        rest = count_flops(network, example_input) - float(cost([layer.units for layer in layers]))
+    return cost
 
 
 def _descend(

@@ -1,6 +1,7 @@
 """Checks of what `combred.reduce` is given, its layers, and the sizes that it is asked for."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Real
 
 import torch
@@ -10,6 +11,8 @@ from combred.reduction.fit.calibration import Calibration, batches, missing_cali
 from combred.reduction.methods import Method, refusal
 from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.layers import Survey
+from combred.reduction.network.operations import NORMS
+from combred.reduction.network.tensors import tensor_of
 from combred.reduction.network.tracing import batch_of, evaluation
 
 Sizes = float | Mapping[str, float]
@@ -31,18 +34,18 @@ def require_method(method: Method, kind: str, calibration: Calibration | None) -
 def require_inputs(
     network: nn.Module, example: Tensor | None, calibration: Calibration | None
 ) -> Tensor:
-    """The example; ValueError where it is missing or no batch, a parameter is not finite, or the
-    calibration inputs cannot be used."""
+    """The example; ValueError where it is missing or no batch, the network has no values or wrong
+    ones, or the calibration inputs cannot be used."""
+    if not isinstance(network, nn.Module):
+        raise ValueError(
+            f"reduce needs an nn.Module, or a model with `network` and `network_inputs`, not "
+            f"{network!r}"
+        )
     if example is None:
         raise ValueError("reduce needs an example_input that the network runs on, as x[:1]")
-    if not isinstance(example, Tensor) or example.dim() < 2:
+    if not isinstance(example, Tensor) or example.dim() < 2 or not len(example):
         raise ValueError("example_input is a batch (n, ...) of inputs, as x[:1]")
-    bad = [name for name, p in network.named_parameters() if not torch.isfinite(p).all()]
-    if bad:
-        raise ValueError(
-            f"parameters are not finite: {', '.join(bad[:4])}. A network that has diverged cannot "
-            "be reduced; load an earlier one"
-        )
+    _require_values(network)
     if calibration is None:
         return example
     if isinstance(calibration, Iterator):
@@ -59,6 +62,33 @@ def require_inputs(
                 "more than one tensor: wrap it in a module that returns the one that counts"
             )
     return example
+
+
+def _require_values(network: nn.Module) -> None:
+    """ValueError where parameters have no values or are not finite, or running statistics are no
+    means and variances."""
+    values: dict[str, Tensor] = dict(network.named_parameters())
+    for name, module in network.named_modules():
+        if isinstance(module, NORMS) and module.running_var is not None:
+            statistics = {key: tensor_of(module, key) for key in ("running_mean", "running_var")}
+            values |= {f"{name}.{key}": value for key, value in statistics.items()}
+    checks: list[tuple[str, Callable[[str, Tensor], bool], str]] = [
+        ("parameters are on the device meta", lambda _, v: v.is_meta, "Load their values"),
+        ("parameters are empty", lambda _, v: v.numel() == 0, "Leave out layers without units"),
+        (
+            "parameters are not finite",
+            lambda _, v: not torch.isfinite(v).all(),
+            "A network that has diverged cannot be reduced; load an earlier one",
+        ),
+        (
+            "variances are negative",
+            lambda name, v: name.endswith("running_var") and bool((v < 0.0).any()),
+            "Load an earlier network",
+        ),
+    ]
+    for problem, is_wrong, remedy in checks:
+        if wrong := [name for name, value in values.items() if is_wrong(name, value)]:
+            raise ValueError(f"{problem}: {', '.join(wrong[:4])}. {remedy}")
 
 
 def _rows_like(example: Tensor, x: Tensor) -> int:
@@ -136,4 +166,6 @@ def sizes_by_layer(kind: str, sizes: Sizes, targets: list[HiddenLayer]) -> list[
         raise ValueError(f"sizes are given for {sorted(by_name)}, layers are {names}")
     if kind == "threshold":
         return [{"threshold": by_name[name]} for name in names]
-    return [{"keep": max(1, round(by_name[layer.name] * layer.units))} for layer in targets]
+    # At most this share, but for the rounding of a ratio such as 0.29 = 29 / 100.
+    kept = [math.floor(by_name[layer.name] * layer.units * (1.0 + 1e-6)) for layer in targets]
+    return [{"keep": max(1, k)} for k in kept]

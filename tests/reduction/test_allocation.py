@@ -90,6 +90,35 @@ def test_a_budget_is_met(method, share, kind):
     assert found.output_error == pytest.approx(error, rel=1e-12)
 
 
+class Attention(nn.Module):
+    """Most of its flops are in an attention and a transposed convolution, whose widths stay."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.one, self.two = nn.Linear(4, 4), nn.Linear(4, 32), nn.Linear(32, 4)
+        self.up = nn.ConvTranspose1d(4, 4, 3)
+
+    def forward(self, x):
+        x = nn.functional.scaled_dot_product_attention(self.q(x), x, x)
+        x = self.two(torch.relu(self.one(x)))
+        return self.up(x.transpose(1, 2))
+
+
+@pytest.mark.parametrize("kind, share", [("flops", 0.8), ("parameters", 0.5), ("parameters", 0.1)])
+def test_a_budget_is_of_the_whole_network_with_the_biases_that_are_added(kind, share):
+    torch.manual_seed(0)
+    if kind == "flops":
+        network, x = Attention(), torch.randn(100, 20, 4)
+    else:
+        sizes = [(6, 32), (32, 32), (32, 32)]
+        one, two, three = (nn.Linear(a, b, bias=False) for a, b in sizes)
+        network, x = nn.Sequential(one, nn.ReLU(), two, nn.ReLU(), three), torch.randn(900, 6)
+    found = reduce(network, x[:1], method="brain_surgeon", calibration=x, **{kind: share})
+    spent = count(found.network, x, kind) / count(network, x, kind)
+    assert 0.85 * share < spent <= share
+    assert kind == "flops" or found.network[4].bias is not None
+
+
 @pytest.mark.parametrize("kind, amount", [("parameters", 0.5), ("flops", 0.3), ("error", 0.02)])
 def test_chosen_widths_are_multiples(kind, amount):
     network, x, _ = redundant(1)

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 import torch
 from reducible import make, parameters, same, state
+from torch import nn
 
 import combred
 from combred.reduction import Merge, Unchanged, condense, neuron_merging
@@ -41,6 +42,7 @@ def test_a_size_is_one_number_or_one_per_layer_by_name():
     assert widths(0.5) == {"0": 8, "2": 6}
     assert widths({"2": 0.25, "0": 1.0}) == {"0": 16, "2": 3}
     assert widths(1e-6) == {"0": 1, "2": 1}
+    assert widths(0.22) == {"0": 3, "2": 2}  # of 3.52 and 2.64 units: at most this share
     assert widths({"2": 0.5}, layers=[2]) == widths(0.5, layers=["2"]) == {"2": 6}
     for size in (0.9, {"0": 0.9, "2": 0.8}):
         found = combred.reduce(network, x[:1], threshold=size)
@@ -210,8 +212,9 @@ def test_a_surrogate_is_calibrated_on_the_features_of_its_states(surrogate, path
 def test_examples_without_batch_axis_diverged_networks_and_two_outputs_are_refused():
     network = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
     x = torch.randn(20, 4, generator=torch.Generator().manual_seed(0))
-    with pytest.raises(ValueError, match=r"x\[:1\]"):
-        combred.reduce(network, x[0], method="magnitude", ratio=0.5)
+    for example in (x[0], x[:0]):
+        with pytest.raises(ValueError, match=r"x\[:1\]"):
+            combred.reduce(network, example, method="magnitude", ratio=0.5)
 
     class Two(torch.nn.Module):
         def __init__(self):
@@ -228,3 +231,33 @@ def test_examples_without_batch_axis_diverged_networks_and_two_outputs_are_refus
         network[0].weight[0, 0] = torch.nan
     with pytest.raises(ValueError, match=r"not finite: 0\.weight"):
         combred.reduce(network, x[:1], method="magnitude", ratio=0.5)
+
+
+def with_statistic(name: str, value: float) -> nn.Module:
+    network = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
+    network.get_buffer(f"1.{name}")[3] = value
+    return network
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
+@pytest.mark.parametrize(
+    "make_network, method, message",
+    [
+        (lambda: with_statistic("running_mean", torch.nan), "magnitude", "finite: 1.running_mean"),
+        (lambda: with_statistic("running_var", torch.inf), "magnitude", "finite: 1.running_var"),
+        (lambda: with_statistic("running_var", -1.0), "magnitude", "negative: 1.running_var"),
+        (lambda: nn.Sequential(nn.Linear(4, 0), nn.ReLU(), nn.Linear(0, 3)), "magnitude",
+         r"empty: 0.weight, 0.bias, 2.weight\. Leave out"),
+        (lambda: nn.Linear(4, 3, device="meta"), "magnitude", "on the device meta: weight"),
+        (lambda: None, "magnitude", "needs an nn.Module, .* not None"),
+        (lambda: torch.relu, "magnitude", "needs an nn.Module, .* not <built-in"),
+        (lambda: make("linear")[0], lambda units, keep: None, "<lambda> returns None: let it"),
+    ],
+)  # fmt: skip
+def test_networks_without_values_and_methods_without_a_merge_are_refused(
+    make_network, method, message
+):
+    network = make_network()
+    x = torch.randn(20, 5 if method != "magnitude" else 4)
+    with pytest.raises(ValueError, match=message):
+        combred.reduce(network, x[:1], method=method, ratio=0.5)

@@ -60,6 +60,7 @@ def search_smallest(
                 artefact.inputs,
                 lambda file, one: search.attempt(file).save(one),
                 lambda file: search.attempt(file).load(first.mechanism),
+                ".safetensors",
             ),
             describe=lambda s: {"widths": s.network.widths, "weights": s.network.n_weights},
             on_attempt=search.print,

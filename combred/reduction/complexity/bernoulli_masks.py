@@ -65,13 +65,14 @@ class BernoulliMasks:
         for name, layer in structure.layers.items():
             for reader, positions in layer.readers:
 
-                def mask_units(module: nn.Module, args: tuple, name=name, positions=positions):
+                def mask_units(module, args, named, name=name, positions=positions):
+                    x = args[0] if args else named["input"]
                     xi = self.xi[name].repeat_interleave(positions)
                     axes = 0 if isinstance(module, nn.Linear) else tensor_of(module).dim() - 2
-                    return args[0] * xi.to(args[0].dtype).reshape(-1, *[1] * axes), *args[1:]
+                    return (x * xi.to(x.dtype).reshape(-1, *[1] * axes),), {}
 
                 module = network.get_submodule(reader)
-                self.handles.append(module.register_forward_pre_hook(mask_units))
+                self.handles.append(module.register_forward_pre_hook(mask_units, with_kwargs=True))
         for name in structure.blocks:
 
             def mask_block(module: nn.Module, args: tuple, output: Tensor, name=name) -> Tensor:

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from combred.files.trace import Trace
+from combred.files.trace import Trace, digest_of_tensors
 from combred.reduction.complexity.settings import Complexity
 from combred.reduction.complexity.sparse_training import Epoch, Training
 
@@ -48,6 +48,10 @@ def train_sparsely(  # noqa: PLR0913
 ) -> Pruned:
     """Train a copy of `network` and remove units and blocks from it; the given one is not modified.
 
+    A network in evaluation mode is put into training mode for the training. In one that has modules
+    in training mode all modules stay in their modes, so that a batch norm can be frozen by `eval`.
+    The modules of the result have the modes of the given ones.
+
     example_input (n, ...): an input it runs on, on the device of the training. batches(step): the
     batches (x, y) from a step on, one per step, the same each time. loss(network(x), y): C, a mean
     over the rows.
@@ -60,7 +64,7 @@ def train_sparsely(  # noqa: PLR0913
     and for a checkpoint of another training; FloatingPointError where the loss is not finite.
     """
     run = Training(network, example_input, settings, optimizer)
-    stored = Trace(checkpoint, _inputs(run))
+    stored = Trace(checkpoint, _inputs(run) if checkpoint else {})
     if state := stored.load():
         _resume(run, state, stored.rows)
 
@@ -84,15 +88,17 @@ def train_sparsely(  # noqa: PLR0913
             stored.add(asdict(run.record()))
     finally:
         run.masks.detach()
-    run.network.train(network.training)
+    if not run.in_training:
+        run.network.eval()
     kept = {name: kept.cpu() for name, kept in run.kept.items()}
     return Pruned(run.network, run.trace, kept, run.removed, run.structure.untouched)
 
 
 def _inputs(run: Training) -> dict:
     """What a stored state belongs to."""
-    shapes = {name: list(p.shape) for name, p in run.network.named_parameters()}
-    given = {"optimizer": repr(run.optimizer), "parameters": shapes, "masks": run.structure.sizes}
+    modes = [module.training for module in run.network.modules()]
+    network = digest_of_tensors(run.network.state_dict(), f"{run.network!r} {modes}")
+    given = {"optimizer": repr(run.optimizer), "network": network, "masks": run.structure.sizes}
     return asdict(run.settings) | given
 
 

@@ -49,9 +49,9 @@ class Epoch:
 class Training:
     """A copy of `network` in training, with its masks, its optimisers and its trace.
 
-    make_optimizer: of the weights. kept: the units left, by layer, as indices into those of the
-    given network. removed: names of the blocks that are removed. Raises ValueError where nothing
-    can be pruned.
+    make_optimizer: of the weights. in_training: whether any module was given in training mode.
+    kept: the units left, by layer, as indices into those of the given network. removed: names of
+    the blocks that are removed. Raises ValueError where nothing can be pruned.
     """
 
     def __init__(
@@ -61,7 +61,10 @@ class Training:
         settings: Complexity,
         make_optimizer: Callable[..., torch.optim.Optimizer],
     ):
-        self.network, self.example = copy.deepcopy(network).train(), example_input
+        self.network, self.example = copy.deepcopy(network), example_input
+        self.in_training = any(module.training for module in network.modules())
+        if not self.in_training:
+            self.network.train()
         found = find_structure(self.network, example_input)
         self.settings, self.structure = settings, found.only(settings.prunes)
         if not self.structure.sizes:

@@ -4,8 +4,8 @@ Takes the original network, the one whose earlier layers are already reduced, an
 inputs, batch by batch; gives `Moments` of the activations, and relative errors.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -23,9 +23,10 @@ ROWS_A_UNIT = 10  # fitted rows for each kept unit, below which least squares ov
 class Moments:
     """Moments of the activations A (n, m) of the original network and B (n, m) of the reduced one.
 
-    mean_A, mean_B (m,): means over the n rows. BB, BA, AA (m, m): B^T B / n, B^T A / n, A^T A / n
-    of the deviations from these means. float64. Where no earlier layer has been reduced, A is B and
-    the three are one tensor.
+    n: number of rows; where several readers read them, of one reader. mean_A, mean_B (m,): means
+    over the rows of all readers. BB, BA, AA (m, m): means of B^T B, B^T A, A^T A of the deviations
+    from these means. float64. Where no earlier layer has been reduced, A is B and the three are one
+    tensor.
     """
 
     n: int
@@ -81,13 +82,20 @@ def layer_moments(
     """`Moments` of the activations that the readers of `layer` read, over calibration inputs.
 
     reduced: the network whose earlier layers are reduced already, or None if none is. Every
-    position of a map is a row, for every reader.
+    position of a map is a row, for every reader; n counts those of the reader with most positions.
     """
-    return moments(
-        (A, A if reduced is None else read_units(reduced, layer, x)[0])
-        for x in batches(calibration)
-        for A in [read_units(original, layer, x)[0]]
-    )
+    independent = 0
+
+    def pairs() -> Iterator[tuple[Tensor, Tensor]]:
+        nonlocal independent
+        for x in batches(calibration):
+            A = read_units(original, layer, x)[0]
+            independent += max(len(rows) for rows in A)
+            B = A if reduced is None else read_units(reduced, layer, x)[0]
+            yield from zip(A, B, strict=True)
+
+    found = moments(pairs())
+    return replace(found, n=independent)
 
 
 @torch.no_grad()
@@ -130,29 +138,30 @@ def batches(calibration: Calibration) -> Iterable[Tensor]:
 
 
 @torch.no_grad()
-def read_units(network: nn.Module, layer: HiddenLayer, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Activations (rows, units) that the readers of a layer read for inputs x (n, ...), one row per
-    input, position and reader; and pre-activations (n, q) of the readers, side by side."""
+def read_units(network: nn.Module, layer: HiddenLayer, x: Tensor) -> tuple[list[Tensor], Tensor]:
+    """Activations (rows, units) that each reader of a layer reads for inputs x (n, ...), a row per
+    input and position; and pre-activations (n, q) of the readers, side by side."""
     inputs, outputs, hooks = {}, {}, []
     for name, positions in layer.readers:
-
-        def keep(module, args, output, name=name, positions=positions):
-            value = args[0].detach()
+        # Both are copied: an operation in place may follow.
+        def keep(module, args, named, output, name=name, positions=positions):
+            value = (args[0] if args else named["input"]).detach().clone()
             if not isinstance(module, nn.Linear):
                 value = value.flatten(2).transpose(1, 2)
             elif positions > 1:
                 value = value.unflatten(1, (-1, positions)).transpose(1, 2)
             inputs[name] = value.reshape(-1, value.shape[-1])
-            outputs[name] = output.detach()
+            outputs[name] = output.detach().clone()
 
-        hooks.append(network.get_submodule(name).register_forward_hook(keep))
+        module = network.get_submodule(name)
+        hooks.append(module.register_forward_hook(keep, with_kwargs=True))
     try:
         with evaluation(network):
             network(x)
     finally:
         for hook in hooks:
             hook.remove()
-    return torch.cat([*inputs.values()]), torch.cat([y.flatten(1) for y in outputs.values()], 1)
+    return [*inputs.values()], torch.cat([y.flatten(1) for y in outputs.values()], 1)
 
 
 @torch.no_grad()

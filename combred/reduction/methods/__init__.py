@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from combred.reduction.fit.units import Units
 from combred.reduction.methods.brain_surgeon import brain_surgeon
 from combred.reduction.methods.channel_similarity import channel_similarity
 from combred.reduction.methods.condensation import condense
@@ -62,7 +63,8 @@ METHODS = {
 def resolve_method(method: str | Callable[..., Merge]) -> Method:
     """The `Method` of a name or of a function, which may be a `functools.partial` of a listed one.
 
-    A function that is not listed is taken to handle everything and to need nothing.
+    A function that is not listed is taken to handle everything and to need nothing; ValueError is
+    raised where it then returns no `Merge`.
     """
     if isinstance(method, str):
         if method not in METHODS:
@@ -73,8 +75,16 @@ def resolve_method(method: str | Callable[..., Merge]) -> Method:
         inner = inner.func
     name = getattr(inner, "__name__", repr(method))
     listed = {entry.choose: replace(entry, name=key) for key, entry in METHODS.items()}
-    known = listed.get(inner, Method(method, takes_threshold=True, name=name))
-    return replace(known, choose=method)
+    if inner in listed:
+        return replace(listed[inner], choose=method)
+
+    def choose(units: Units, **how) -> Merge:
+        merge = method(units, **how)
+        if not isinstance(merge, Merge):
+            raise ValueError(f"the method {name} returns {merge!r}: let it return a Merge")
+        return merge
+
+    return Method(choose, takes_threshold=True, name=name)
 
 
 def refusal(method: Method, layer: HiddenLayer, compensation: str) -> str:

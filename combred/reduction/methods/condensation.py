@@ -37,5 +37,7 @@ def dead_units(units: Units) -> tuple[Tensor, Tensor]:
     layer, bias = units.layer, units.rows[:, -1]
     relu = layer.activation == "relu"
     constants = bias.clamp(min=0.0, max=6.0 if layer.bounded else None) if relu else bias
-    leaves = (constants == 0) | (relu and layer.takes_offset)
+    # A ReLU6 on one of several branches leaves a unit above 6 with two constants.
+    one_value = not layer.bounded or len(layer.readers) == 1 or bias <= 6.0
+    leaves = (constants == 0) | (relu and layer.takes_offset & one_value)
     return ~units.rows[:, :-1].any(dim=1) & leaves & layer.homogeneous, constants

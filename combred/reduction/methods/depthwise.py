@@ -102,10 +102,13 @@ class _Affine:
         else:
             (mean, var), bias = statistics, torch.zeros_like(shift)
             new = {f"{self.norm_name}.running_mean": mean, f"{self.norm_name}.running_var": var}
+            std = (var + self.norm.eps).sqrt()
             if self.norm.affine:
-                gamma = scale * (var + self.norm.eps).sqrt()
-                new[f"{self.norm_name}.weight"] = gamma
+                new[f"{self.norm_name}.weight"] = scale * std
                 new[f"{self.norm_name}.bias"] = shift + mean * scale
+            else:  # the convolution takes up the scale, the running mean the shift
+                weight = weight * (scale * std).reshape(-1, *[1] * (weight.dim() - 1))
+                new[f"{self.norm_name}.running_mean"] = -shift * std
         new[f"{self.name}.weight"] = weight
         if self.bias is not None:
             new[f"{self.name}.bias"] = bias

@@ -94,12 +94,10 @@ def apply_merge_in_place(network: nn.Module, layer: HiddenLayer, merge: Merge) -
 
 def _keep_rows(module: nn.Module, kept: Tensor, name: str, new: dict[str, Tensor]) -> None:
     """Leave a producer, batch norm or depthwise layer the rows `kept` of each of its tensors, or
-    the `new` tensors that a merge gives for them."""
-    tensors: dict[str, Tensor] = dict(module.named_parameters(recurse=False))
-    tensors |= {k: v for k, v in module.named_buffers(recurse=False) if v.dim() > 0}
-    for key, tensor in tensors.items():
-        value = new.get(name + key, tensor.detach()[kept.to(tensor.device)])
-        _set(module, key, value)
+    the `new` tensors that a merge gives for them. Tensors that its type does not have stay."""
+    for key in ("weight", "bias", "running_mean", "running_var"):
+        if isinstance(tensor := getattr(module, key, None), Tensor):
+            _set(module, key, new.get(name + key, tensor.detach()[kept.to(tensor.device)]))
     sizes = ["out_features", "out_channels", "num_features"]
     if getattr(module, "groups", 1) > 1:
         sizes += ["in_channels", "groups"]

@@ -57,7 +57,8 @@ class AttemptFolder:
     attempts.state, the one in flight; the networks of those that passed or are in flight.
 
     inputs: JSON of everything that decides the outcome. save(path, network) and load(path): how a
-    network is written and read. A folder of other inputs is begun anew if it holds attempt 0 alone.
+    network is written and read, in files that end in `suffix`. A folder of other inputs is begun
+    anew if it holds attempt 0 alone.
     """
 
     def __init__(
@@ -66,8 +67,9 @@ class AttemptFolder:
         inputs: dict,
         save: Callable[[Path, Any], None],
         load: Callable[[Path], Any],
+        suffix: str = ".network",
     ):
-        self.path, self.save, self.load = Path(path), save, load
+        self.path, self.save, self.load, self.suffix = Path(path), save, load, suffix
         self.stored = Trace(self.path / "attempts.state", inputs)
 
     def trace(self) -> list[Attempt]:
@@ -83,7 +85,7 @@ class AttemptFolder:
 
     def file(self, number: int, flying: bool = False) -> Path:
         """The file of an attempt's network: right after its cut (`flying`), or as it passed."""
-        return self.path / f"attempt{number}{'.cut' if flying else ''}.safetensors"
+        return self.path / f"attempt{number}{'.cut' if flying else ''}{self.suffix}"
 
     def network(self, attempt: Attempt) -> nn.Module:
         """The network of an attempt that passed or is in flight."""
@@ -104,7 +106,7 @@ class AttemptFolder:
         if not flying:
             self.stored.add(asdict(attempt))
         self.stored.save({"flying": asdict(attempt) if flying else None})
-        for cut in self.path.glob("*.cut.safetensors"):
+        for cut in self.path.glob(f"*.cut{self.suffix}"):
             if not flying or cut != self.file(attempt.number, flying):
                 cut.unlink()
 

@@ -63,12 +63,13 @@ def shrink_until(  # noqa: PLR0913
     """The smallest network found whose errors keep the limits; the given one is not modified.
 
     limits: the largest error of each kind. cut, train, judge: see the module. attempts: the largest
-    number of cuts. memory: where attempts are stored, and from where a search goes on.
+    number of cuts. memory: where attempts are stored, and from where a search goes on; it may have
+    other limits if they judge each stored attempt alike.
     describe(network): numbers for the trace. on_attempt: is given each attempt once it is stored,
     after its cut and after its judgement.
 
-    Raises ValueError without limits or attempts, and `NotPassed`, with its errors, where the given
-    network itself does not keep the limits.
+    Raises ValueError without limits or attempts and for a memory of other limits, and `NotPassed`,
+    with its errors, where the given network itself does not keep the limits.
     """
     if not limits or attempts < 1:
         raise ValueError(
@@ -94,6 +95,17 @@ class _Search:
 
     def __post_init__(self):
         self.trace = self.memory.trace() if self.memory else []
+        for attempt in self.trace:
+            if attempt.errors is None:
+                continue
+            passed = passes(attempt.errors, self.limits)
+            if attempt.number and passed != attempt.passed:
+                raise ValueError(
+                    f"attempt {attempt.number} of the memory was judged by other limits, and has "
+                    f"{format_errors(attempt.errors, self.limits)}: give those limits again, or "
+                    "another folder"
+                )
+            attempt.passed = passed
 
     @property
     def smallest(self) -> Attempt:

@@ -481,6 +481,36 @@ def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path, monkeypatch):
     assert all(torch.equal(one[name], other[name]) for name in one)
     with pytest.raises(ValueError, match="other settings .*nu: 2.0 then, 0.1 now"):
         train_sparsely(network, x[:2], data, F.mse_loss, Complexity(nu=0.1), **how)
+    with pytest.raises(ValueError, match="other settings .*network: "):
+        train_sparsely(draw(network, seed=1), x[:2], data, F.mse_loss, settings, **how)
+
+
+class Named(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(5, 12), nn.Linear(12, 2)
+
+    def forward(self, x):
+        return self.two(input=torch.relu(self.one(x)))
+
+
+def test_a_layer_may_be_called_with_a_named_argument(regression):
+    settings = Complexity(nu=5.0, theta_rate=2e-2, prune_every=20)
+    found = train_sparsely(Named(), regression[0][:2], draws(*regression, 60), F.mse_loss, settings)
+    assert found.network.two.in_features < 12
+
+
+@pytest.mark.parametrize("given", ["training", "evaluation", "frozen"])
+def test_modules_keep_their_modes_and_a_network_in_evaluation_is_trained(given):
+    network = nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2))
+    draw(network).train(given != "evaluation")
+    network[1].train(given == "training")
+    x, y = torch.randn(64, 5), torch.randn(64, 2)
+    settings = Complexity(nu=0.0, prune_every=5)
+    found = train_sparsely(network, x[:2], draws(x, y, 10), F.mse_loss, settings).network
+    assert [m.training for m in found.modules()] == [m.training for m in network.modules()]
+    same = torch.equal(found[1].running_mean, network[1].running_mean)
+    assert same == (given == "frozen")
 
 
 def test_the_given_network_is_not_modified_and_the_result_has_no_hooks(make_network, regression):

@@ -7,6 +7,7 @@ import pytest
 import torch
 from reducible import draw, gaussian
 from torch import nn
+from torch.nn import functional as F
 
 import combred
 from combred.reduction import apply_merge, find_layers
@@ -18,6 +19,7 @@ from combred.reduction.fit.calibration import (
     relative_error,
 )
 from combred.reduction.fit.held_out import split
+from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import Merge
 
 
@@ -74,7 +76,7 @@ def test_a_row_is_read_at_each_position(number, before, width):
     network, x = convolutional()
     layer = find_layers(network, x[:1])[number]
     rows = network[:before](x).movedim(1, -1).reshape(20 * width**2, -1)
-    assert torch.equal(read_units(network, layer, x)[0], rows)
+    assert torch.equal(read_units(network, layer, x)[0][0], rows)
     found = layer_moments(network, None, layer, x)
     assert found.n == 20 * width**2
     expected = np.cov(rows.numpy().T, bias=True)
@@ -87,7 +89,31 @@ def test_a_linear_layer_reads_rows_along_the_last_axis():
     network = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 2)).double()
     x = gaussian(5, 3, 4)
     layer = find_layers(network, x[:1])[1]
-    assert torch.equal(read_units(network, layer, x)[0], network[:2](x).flatten(0, 1))
+    assert torch.equal(read_units(network, layer, x)[0][0], network[:2](x).flatten(0, 1))
+
+
+class Heads(nn.Module):
+    """Two readers: one activation in place changes the input of the first, one its output."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(3, 6), nn.Linear(6, 2), nn.Linear(6, 2)
+
+    def forward(self, x):
+        h = self.a(x)
+        u = F.relu(self.b(input=h), inplace=True)
+        return u + self.c(F.relu(h, inplace=True))
+
+
+@torch.no_grad()
+def test_what_readers_read_and_give_is_copied_before_an_operation_in_place():
+    network, x = draw(Heads()).double(), gaussian(20, 3)
+    layer = HiddenLayer("a", 6, ("a",), (("b", 1), ("c", 1)), last_axis=True)
+    (one, other), outputs = read_units(network, layer, x)
+    h = network.a(x)
+    assert torch.equal(one, h) and torch.equal(other, h.relu())
+    assert torch.equal(outputs, torch.cat([network.b(h), network.c(h.relu())], dim=1))
+    assert layer_moments(network, None, layer, x).n == 20  # not once for each reader
 
 
 @torch.no_grad()
@@ -113,12 +139,12 @@ def test_calibration_changes_no_mode_and_leaves_no_hook():
     network[1].eval()
     before = {name: value.clone() for name, value in network.state_dict().items()}
     layer = find_layers(network, x[:1])[1]
-    inference = read_units(network, layer, x)[0]
+    (inference,), _ = read_units(network, layer, x)
     relative_error(network, network, None, x)
     assert network[0].training and network.training and not network[1].training
     assert all(torch.equal(network.state_dict()[key], value) for key, value in before.items())
     assert not any(module._forward_hooks for module in network.modules())
-    assert torch.equal(inference, read_units(network.eval(), layer, x)[0])
+    assert torch.equal(inference, read_units(network.eval(), layer, x)[0][0])
     with pytest.raises(RuntimeError):
         read_units(network.train(), layer, x[:, :1])
     assert network.training and not any(module._forward_hooks for module in network.modules())

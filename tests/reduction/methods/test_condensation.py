@@ -7,6 +7,7 @@ import pytest
 import torch
 from reducible import draw, gaussian
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from combred.kernels import group
 from combred.reduction import Merge, apply_merge, condense, describe_units, find_layers
@@ -223,6 +224,28 @@ def test_dead_units_are_removed_where_their_constant_can_be_an_offset(case, norm
     merged = merged_at(network, 1, merge, IMAGE)
     x = inputs(10, IMAGE)
     assert torch.allclose(merged(x), network(x), rtol=0, atol=1e-12 * network(x).abs().max())
+
+
+class Branches(nn.Module):
+    """A layer that one reader reads up to 6."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(6, 8), nn.Linear(8, 3), nn.Linear(8, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = torch.relu(self.a(x))
+        return self.b(h) + self.c(F.relu6(h))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("bias", "removed"), [(8.0, 0), (5.0, 1)])
+def test_a_dead_unit_that_branches_read_as_two_constants_stays(bias, removed):
+    network, x = draw(Branches()).double(), inputs(20)
+    network.a.weight[0], network.a.bias[0] = 0.0, bias
+    merge = condensed(network, threshold=0.9999)
+    assert len(merge.kept) == 8 - removed
+    assert torch.allclose(merged_at(network, 1, merge)(x), network(x), rtol=1e-12, atol=1e-12)
 
 
 @torch.no_grad()

@@ -145,6 +145,29 @@ def test_the_merged_channels_solve_the_equations_of_the_paper(norms, bias, toler
                 assert_close(getattr(new, rows)[i], expected[rows], tolerance)
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("affine", [(False, True), (True, False), (False, False)])
+def test_equal_channels_behind_batch_norms_without_parameters_are_merged_exactly(affine):
+    """The convolution takes up the scale that is solved for, the running mean the shift."""
+    network = block(bias=False)
+    for at, has in zip((1, 4), affine, strict=True):
+        network[at] = nn.BatchNorm2d(12, affine=has)
+    network, x = draw(network).double(), inputs()
+    for tensor in network[:5].state_dict().values():
+        if tensor.dim():
+            tensor[6:] = tensor[:6]
+    for ratio, k in ((2.0, 6), (0.5, 7)):  # an expansion of another scale and mean
+        network[0].weight[k] *= ratio
+        network[1].running_mean[k] *= ratio
+        if affine[0]:
+            network[1].weight[k] /= ratio
+        else:
+            network[1].running_var[k] = ratio**2 * (network[1].running_var[k] + 1e-5) - 1e-5
+    found = merged(network, threshold=0.9999)
+    assert found[0].out_channels == 6
+    assert_close(found(x), network(x))
+
+
 def mains(merge) -> Tensor:
     return merge.kept[merge.mixing.argmax(dim=0)]
 

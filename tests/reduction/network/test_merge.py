@@ -301,6 +301,15 @@ def test_a_reduced_network_can_be_reduced_again(given):
             assert sizes == [(layer.units,)]
 
 
+@pytest.mark.parametrize("shape", [(20,), (1,), (9, 2)])
+def test_buffers_that_a_layer_does_not_have_of_its_own_stay(shape):
+    network = draw(nn.Sequential(nn.Linear(6, 9), nn.ReLU(), nn.Linear(9, 3))).double()
+    network[0].register_buffer("own", torch.ones(shape))
+    layer = find_layers(network, inputs((6,)))[1]
+    merged = apply_merge(network, layer, random_merge(9, 4))
+    assert merged[0].own.shape == shape and merged[0].weight.shape == (4, 6)
+
+
 @pytest.mark.parametrize(
     "kept, mixing, offset",
     [

@@ -3,6 +3,7 @@
 The networks are vectors; their errors are given functions of their size.
 """
 
+import functools
 import math
 from dataclasses import asdict
 
@@ -63,10 +64,10 @@ class Task:
         trained = bool(network.values[0] % 1) or network.size == FULL
         return {"flame": self.error(network.size, trained)}
 
-    def search(self, attempts: int = 12, **how):
+    def search(self, attempts: int = 12, limit: float = 0.01, **how):
         network = Vector(torch.zeros(FULL))
         parts = self.cut, self.train, self.judge
-        return shrink_until(network, {"flame": 0.01}, *parts, attempts, **how)
+        return shrink_until(network, {"flame": limit}, *parts, attempts, **how)
 
 
 def sizes(found) -> list[int]:
@@ -237,8 +238,8 @@ def test_a_search_killed_at_any_call_and_resumed_gives_the_same_result(uninterru
         assert names == {
             "attempts.jsonl",
             "attempts.state",
-            "attempt1.safetensors",
-            "attempt2.safetensors",
+            "attempt1.network",
+            "attempt2.network",
         }
 
 
@@ -275,8 +276,8 @@ def test_a_search_killed_while_it_writes_gives_the_same_result(
         found = Task(step(240), least=130).search(memory=memory(folder))
         assert without_time(found) == without_time(whole)
         assert torch.equal(found.network.values, whole.network.values)
-        kept = {path.name for path in folder.glob("attempt?.safetensors")}
-        assert kept == {"attempt1.safetensors", "attempt2.safetensors"}
+        kept = {path.name for path in folder.glob("attempt?.network")}
+        assert kept == {"attempt1.network", "attempt2.network"}
 
 
 def test_a_finished_search_is_read_from_its_folder(uninterrupted, tmp_path):
@@ -310,8 +311,31 @@ def test_a_folder_of_another_search_is_refused_unless_nothing_was_cut(tmp_path):
         memory(tmp_path).trace()
 
 
+def test_stored_attempts_are_judged_by_the_present_limits(tmp_path):
+    found = Task(step(240)).search(2, memory=memory(tmp_path))  # errors of 0.005
+    task = Task(step(240))
+    assert task.search(2, 0.008, memory=memory(tmp_path)).network.size == found.network.size
+    with pytest.raises(NotPassed, match=r"flame 0.5 % \(at most 0.1 %\)"):
+        Task(lambda size, trained: 0.005 if size == FULL else 0.008).search(
+            limit=0.001, memory=memory(tmp_path / "other")
+        )
+    other = Task(lambda size, trained: 0.005 if size == FULL else 0.008)
+    assert other.search(1, memory=memory(tmp_path / "other")).network.size == 500  # judged anew
+    with pytest.raises(ValueError, match=r"attempt 1 .* other limits, and has flame 0.8 %"):
+        other.search(limit=0.006, memory=memory(tmp_path / "other"))
+
+
+def test_networks_may_be_stored_by_torch(tmp_path):
+    how = torch.save, functools.partial(torch.load, weights_only=False)
+    for _ in range(2):
+        found = Task(step(240)).search(
+            memory=AttemptFolder(tmp_path, {}, lambda path, one: how[0](one, path), how[1])
+        )
+        assert found.network.size == 250
+
+
 def test_a_missing_network_is_named(tmp_path):
     Task(step(240)).search(memory=memory(tmp_path))
-    (tmp_path / "attempt2.safetensors").unlink()
+    (tmp_path / "attempt2.network").unlink()
     with pytest.raises(FileNotFoundError, match="attempt2"):
         Task(step(240)).search(memory=memory(tmp_path))

@@ -19,7 +19,7 @@ from combred.reduction.network.operations import (
     ChannelSelection,
 )
 from combred.reduction.network.paths import NotReducible, Path, PathGraph, reads_shape
-from combred.reduction.network.tracing import batch_of, called
+from combred.reduction.network.tracing import batch_of, called, own_copy
 from combred.reduction.network.widths import width_readers
 
 
@@ -48,7 +48,7 @@ class Survey:
 
 def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
     """The hidden layers of `network`, by tracing it and running it on an input (n, ...)."""
-    example_input = batch_of(network, example_input)
+    network, example_input = own_copy(network), batch_of(network, example_input)
     graph = PathGraph(network, example_input)
     layers, untouched = [], {}
     for node in graph.nodes:

@@ -10,14 +10,12 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
 
 from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import Merge, apply_merge_in_place
-from combred.reduction.network.operations import NORMS, effect
+from combred.reduction.network.operations import NORMS
 from combred.reduction.network.tensors import tensor_of
-from combred.reduction.network.tracing import evaluation
+from combred.reduction.network.tracing import noise_like, outputs, rounding
 
 ROWS = 8  # of the example that are compared
 
@@ -54,12 +52,8 @@ def problem_of_widths(
     difference, and the input is example_input (n, ...), or a random one where the output is zero.
     Where both give zeros or no numbers, the network runs with its own weights.
     """
-    noise = example_input = example_input[:ROWS]
-    if example_input.is_floating_point():
-        noise = torch.randn(example_input.shape, generator=torch.Generator().manual_seed(0))
-        noise = noise.to(example_input)
-    types = [t.dtype for t in (*network.parameters(), example_input) if t.is_floating_point()]
-    tolerance = max(torch.finfo(dtype).eps for dtype in types) ** 0.5
+    example_input = example_input[:ROWS]
+    noise, tolerance = noise_like(example_input), rounding(network, example_input)
     for draws, x in ((True, example_input), (True, noise), (False, example_input)):
         whole = copy.deepcopy(network)
         if draws:
@@ -95,25 +89,9 @@ def problem_of_widths(
     return ""
 
 
-class _NoDropout(TorchFunctionMode):
-    """Dropout passes its input on, also where a forward calls it outside of training."""
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        if effect(func) == "linear":
-            return next(iter([*args, *kwargs.values()]))
-        return func(*args, **kwargs)
-
-
 def _output(network: nn.Module, x: Tensor) -> Tensor:
-    """All tensors that a network returns, flat (n,), float64, zero where they are not finite; with
-    the same random numbers each time."""
-    devices = [x.device] if x.is_cuda else []
-    with evaluation(network), torch.random.fork_rng(devices), _NoDropout():
-        torch.manual_seed(0)
-        values = tree_leaves(network(x.clone()))
-    flat = [v.double().flatten() for v in values if isinstance(v, Tensor)]
-    return torch.cat(flat).nan_to_num(0.0, 0.0, 0.0)
+    """All tensors that a network returns, as one (n,)."""
+    return torch.cat(outputs(network, x))
 
 
 def _draw(network: nn.Module) -> None:

@@ -1,0 +1,145 @@
+"""A network is reduced as it computes, and not as torch.fx may misread it."""
+
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import combred
+from combred.reduction import find_layers
+from tests.reduction.reducible import same, state
+
+X = torch.randn(50, 6, generator=torch.Generator().manual_seed(0))
+
+
+class Net(nn.Module):
+    """Two linear layers, a (6 -> 8) and b (8 -> 3), with equal units in the first."""
+
+    def __init__(self, **modules):
+        super().__init__()
+        torch.manual_seed(1)
+        self.a, self.b = nn.Linear(6, 8), nn.Linear(8, 3)
+        with torch.no_grad():
+            self.a.weight[4:], self.a.bias[4:] = self.a.weight[:4], self.a.bias[:4]
+        for name, module in modules.items():
+            setattr(self, name, module)
+
+    def forward(self, x):
+        return self.b(F.relu(self.a(x)))
+
+
+class OptionalContext(Net):
+    def forward(self, x, context=None):
+        h = self.a(x)
+        return self.b(F.softplus(h) if context is None else F.relu(h))
+
+
+class OptionalMask(Net):
+    def forward(self, x, mask=None):
+        h = F.relu(self.a(x))
+        return self.b(h if mask is None else h * mask)
+
+
+class OptionalOutput(Net):
+    def forward(self, x, return_hidden=False):
+        h = F.relu(self.a(x))
+        return (self.b(h), h) if return_hidden else self.b(h)
+
+
+class NamedActivation(Net):
+    def forward(self, x, *, activation="tanh"):
+        h = self.a(x)
+        return self.b(torch.tanh(h) if activation == "tanh" else F.relu(h))
+
+
+@pytest.mark.parametrize(
+    "kind, activation",
+    [(OptionalContext, "other"), (OptionalMask, "relu"), (OptionalOutput, "relu"),
+     (NamedActivation, "other")],
+)  # fmt: skip
+def test_arguments_with_a_default_keep_it(kind, activation):
+    layer = find_layers(kind(), X[:1])["a"]
+    assert layer.activation == activation and layer.homogeneous == (activation == "relu")
+
+
+class AsksForTensor(Net):
+    def forward(self, x):
+        h = self.a(x)
+        return self.b(F.relu(torch.sin(h) if isinstance(h, torch.Tensor) else h))
+
+
+class AsksForInput(Net):
+    def forward(self, x):
+        return super().forward(torch.cos(x) if torch.is_tensor(x) else x)
+
+
+class AsksInSecondOutput(Net):
+    def forward(self, x):
+        h = self.a(x)
+        return {"large": 1e9 * self.b(F.relu(h)), "small": [h if torch.is_tensor(h) else -h]}
+
+
+@pytest.mark.parametrize("x", [X[:1], torch.zeros(1, 6)])
+@pytest.mark.parametrize("kind", [AsksForTensor, AsksForInput, AsksInSecondOutput])
+def test_a_network_that_is_traced_as_another_one_is_refused(kind, x):
+    with pytest.raises(ValueError, match=r"with another output.*isinstance.*the traceable part"):
+        find_layers(kind(), x)
+
+
+def test_an_output_that_is_not_a_number_is_equal_to_itself():
+    network = nn.Sequential(Net(), nn.LogSigmoid(), nn.Linear(3, 2))
+    nn.init.constant_(network[2].bias, torch.nan)
+    assert find_layers(network, X)["0.a"].units == 8
+
+
+class Keeps(Net):
+    """A forward that keeps an activation and counts its calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.tensor(0))
+        self.last = None
+
+    def forward(self, x):
+        self.last = self.a(x)
+        self.calls += 1
+        return self.b(F.relu(self.last))
+
+
+@pytest.mark.parametrize("ran", [False, True])
+def test_the_given_network_is_neither_traced_nor_run(ran):
+    network = Keeps()
+    if ran:
+        network(X)  # keeps a tensor that copy.deepcopy does not copy
+    before, last = state(network), network.last
+    found = combred.reduce(network, X[:1], method="interpolative", ratio=0.5, calibration=X)
+    assert same(before, state(network)) and network.last is last
+    network.last = None
+    copy.deepcopy(network)
+    assert found.network(X).shape == (50, 3)
+
+
+def test_a_network_that_cannot_be_copied_is_refused():
+    network = Net()
+    network.rows = (row for row in X)
+    with pytest.raises(ValueError, match="Net cannot be copied: .*generator.*out of its attrib"):
+        combred.reduce(network, X[:1], ratio=0.5)
+
+
+class Tied(Net):
+    """A weight that is used in another method too, or held under another name."""
+
+    def __init__(self, module):
+        super().__init__()
+        if module:
+            self.decoder = nn.Linear(6, 8)
+            self.decoder.weight = self.a.weight
+        else:
+            self.weight = self.a.weight
+
+
+@pytest.mark.parametrize("module", [True, False])
+def test_a_weight_tied_to_what_forward_does_not_call_stays(module):
+    assert "shares its weights" in find_layers(Tied(module), X).untouched["a"]

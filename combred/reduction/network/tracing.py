@@ -159,6 +159,7 @@ class Traced:
             )
         self.nodes = list(traced.graph.nodes)
         for node in self.nodes:
+            node.name = node.name.removeprefix("network_")
             if node.op in ("call_module", "get_attr"):
                 node.target = called(node).removeprefix("network.")
         self.modules = dict(network.named_modules())
@@ -183,6 +184,15 @@ class Traced:
             and module.groups > 1
         )
 
+    def altered(self, name: str) -> str:
+        """Why a module may compute something else than its class does, "" if it does not."""
+        module = self.modules[name]
+        if module._forward_hooks or module._forward_pre_hooks:
+            return f"{name} has hooks, which may change what it computes: remove them"
+        if "forward" in vars(module):
+            return f"{name} has a forward that is not its class's: give it a class of its own"
+        return ""
+
     def problem(self, name: str) -> str:
         """Why the weights of a module cannot be replaced by others, "" if they can."""
         module = self.modules[name]
@@ -197,9 +207,7 @@ class Traced:
         weight = getattr(module, "weight", None)  # pruned or weight-normed by a hook: no parameter
         if hasattr(module, "parametrizations") or not isinstance(weight, nn.Parameter | None):
             return f"the weights of {name} are parametrised"
-        if module._forward_hooks or module._forward_pre_hooks:
-            return f"{name} has hooks, which may change what it computes: remove them"
-        return ""
+        return self.altered(name)
 
 
 def _differ(network: nn.Module, traced: nn.Module, example_input: Tensor) -> bool:

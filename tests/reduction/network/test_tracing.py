@@ -143,3 +143,23 @@ class Tied(Net):
 @pytest.mark.parametrize("module", [True, False])
 def test_a_weight_tied_to_what_forward_does_not_call_stays(module):
     assert "shares its weights" in find_layers(Tied(module), X).untouched["a"]
+
+
+@pytest.mark.parametrize("how", ["register_forward_hook", "register_forward_pre_hook", "forward"])
+@pytest.mark.parametrize("module", [nn.ReLU(), nn.Dropout(), nn.Flatten()])
+def test_a_layer_before_a_module_that_is_altered_is_left_alone(how, module):
+    network = nn.Sequential(nn.Linear(6, 8), copy.deepcopy(module), nn.Linear(8, 3))
+    assert find_layers(network, X).layers
+    if how == "forward":
+        network[1].forward = torch.sin
+    else:
+        getattr(network[1], how)(lambda module, given, *_: None)
+    reason = "has a forward that is not" if how == "forward" else "has hooks"
+    assert f"1 {reason}" in find_layers(network, X).untouched["0"]
+
+
+def test_hooks_of_the_whole_network_and_of_parts_are_traced():
+    network = nn.Sequential(nn.Sequential(nn.Linear(6, 8)), nn.Linear(8, 3))
+    network.register_forward_pre_hook(lambda module, given: (torch.cos(given[0]),))
+    network[0].register_forward_hook(lambda module, given, out: torch.tanh(out))
+    assert find_layers(network, X)["0.0"].activation == "other"

@@ -1,6 +1,7 @@
 """Networks that read the widths of their own layers, as a factor 1 / width in the forward does.
 
 Units are taken out of such a network at the price of another output, whatever the next layers read.
+In training mode, a network may read units with layers that are unknown in evaluation mode.
 `width_readers` finds these layers by a comparison: a network in which some units are read with
 weights of zero has the same output as one without these units, unless it reads their number.
 """
@@ -15,7 +16,7 @@ from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import Merge, apply_merge_in_place
 from combred.reduction.network.operations import NORMS
 from combred.reduction.network.tensors import tensor_of
-from combred.reduction.network.tracing import noise_like, outputs, rounding
+from combred.reduction.network.tracing import noise_like, outputs, own_copy, rounding
 
 ROWS = 8  # of the example that are compared
 
@@ -85,8 +86,25 @@ def problem_of_widths(
                 "with fewer units the output would change. Compute such a number once, in "
                 "__init__, and keep it"
             )
+        if not _trains(whole, x) and _trains(own_copy(network), x):
+            return (
+                f"in training mode the forward reads the units of {names} otherwise than in "
+                "evaluation mode, as an auxiliary output does, and would no longer run: give a "
+                "copy of the network without this part"
+            )
         return ""
     return ""
+
+
+def _trains(network: nn.Module, x: Tensor) -> bool:
+    """Whether a network, which is changed, runs in training mode on inputs (n, ...)."""
+    devices = [x.device] if x.is_cuda else []
+    try:
+        with torch.random.fork_rng(devices):
+            network.train()(torch.cat([x, x]))  # two rows or more, for batch norms
+    except Exception:
+        return False
+    return True
 
 
 def _output(network: nn.Module, x: Tensor) -> Tensor:

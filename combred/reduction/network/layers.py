@@ -65,14 +65,18 @@ def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
                     untouched[node.target] = str(reason)
         elif isinstance(module, PARAMETRIC):
             untouched[node.target] = f"{type(module).__name__} is not supported"
+        elif "quantized" in type(module).__module__:
+            untouched[node.target] = "its weights are quantised: reduce the network before"
     untouched |= width_readers(network, layers, example_input)
     layers = [layer for layer in layers if layer.name not in untouched]
     carried = {name for layer in layers for name in layer.carriers}
     for node in graph.nodes:
         if graph.is_depthwise(node) and node.target not in carried:
             untouched[node.target] = "depthwise convolution of units that are left alone"
+    if isinstance(network, PRODUCERS):
+        untouched[type(network).__name__] = "its units are the network's output"
     for name, module in network.named_modules():
-        if isinstance(module, PRODUCERS) and name not in graph.calls:
+        if name and isinstance(module, PRODUCERS) and name not in graph.calls:
             untouched[name] = "the forward does not call it as a module"
     return Survey(layers, untouched)
 

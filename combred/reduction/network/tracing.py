@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, fx, nn
 from torch.fx.passes.shape_prop import ShapeProp
+from torch.nn.parameter import is_lazy
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
@@ -35,17 +36,25 @@ def batch_of(network: nn.Module, x: Tensor) -> Tensor:
 def own_copy(network: nn.Module) -> nn.Module:
     """A copy that may be run and traced: a forward may keep activations and change buffers.
 
-    Tensors that a forward or a hook has computed and kept are copied without their gradients.
-    Raises ValueError where the network cannot be copied.
+    Of a network from torch.compile it is a copy of the module that was compiled. Tensors that a
+    forward or a hook has computed and kept are copied without their gradients. Raises ValueError
+    where the network is no module with real parameters, or cannot be copied.
     """
+    network = getattr(network, "_orig_mod", network)
+    name = type(network).__name__
+    if not isinstance(network, nn.Module) or isinstance(network, torch.jit.ScriptModule):
+        raise ValueError(f"{name} cannot be reduced: give the nn.Module that it was made of")
+    if any(is_lazy(p) for p in network.parameters()):
+        raise ValueError(f"{name} has lazy modules without weights: run it once, network(x[:1])")
+    if any(p.is_complex() for p in network.parameters()):
+        raise ValueError(f"{name} has complex weights, and only layers of real ones are reduced")
     kept = [t for m in network.modules() for t in vars(m).values() if isinstance(t, Tensor)]
     computed = {id(t): t.detach().clone() for t in kept if not t.is_leaf}
     try:
         return copy.deepcopy(network, computed)
     except Exception as error:
         raise ValueError(
-            f"{type(network).__name__} cannot be copied: {error}. Take what cannot be copied out "
-            "of its attributes"
+            f"{name} cannot be copied: {error}. Take what cannot be copied out of its attributes"
         ) from error
 
 
@@ -134,6 +143,8 @@ class Traced:
         and where it does not run on the input.
         """
         network, example_input = own_copy(network), batch_of(network, example_input)
+        if not len(example_input):
+            raise ValueError("example_input holds no input: give one or more, as x[:1]")
         try:
             outputs(network, example_input)
         except Exception as error:

@@ -163,3 +163,37 @@ def test_hooks_of_the_whole_network_and_of_parts_are_traced():
     network.register_forward_pre_hook(lambda module, given: (torch.cos(given[0]),))
     network[0].register_forward_hook(lambda module, given, out: torch.tanh(out))
     assert find_layers(network, X)["0.0"].activation == "other"
+
+
+def quantised():
+    quantize = torch.ao.quantization.quantize_dynamic
+    return quantize(nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3)), {nn.Linear})
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    "network, x, reason",
+    [
+        (lambda: torch.jit.script(nn.Linear(6, 3)), X, "give the nn.Module that it was made of"),
+        (lambda: torch.relu, X, "give the nn.Module that it was made of"),
+        (lambda: nn.Sequential(nn.LazyLinear(3)), X, r"run it once, network\(x\[:1\]\)"),
+        (lambda: nn.Linear(6, 3, dtype=torch.complex64), X, "complex weights, and only layers of"),
+        (lambda: nn.Linear(6, 3), X, "Linear: its units are the network's output"),
+        (quantised, X, "2: its weights are quantised: reduce the network before"),
+        (Net, X[:0], r"example_input holds no input: give one or more, as x\[:1\]"),
+    ],
+)
+def test_a_network_that_cannot_be_reduced_is_refused_with_a_remedy(network, x, reason):
+    with pytest.raises(ValueError, match=reason):
+        combred.reduce(network(), x, ratio=0.5)
+
+
+def test_a_compiled_network_is_reduced_as_the_module_that_it_was_made_of():
+    network = Net()
+    compiled = torch.compile(network)
+    assert [layer.name for layer in find_layers(compiled, X).layers] == ["a"]
+    found = combred.reduce(compiled, X[:1], ratio=0.5)
+    assert type(found.network) is Net
+    assert torch.allclose(found.network(X), network(X), atol=1e-6)
+    network.compile()  # in place
+    assert type(combred.reduce(network, X[:1], ratio=0.5).network) is Net

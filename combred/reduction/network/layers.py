@@ -99,6 +99,8 @@ def _hidden_layer(graph: PathGraph, node: fx.Node, residual: bool) -> HiddenLaye
         if not module.affine:
             raise NotReducible(f"{name} has no gamma and beta")
         path.norm, path.folds = name, False
+    if not path.units:
+        raise NotReducible("it has no units")
     graph.follow(node, path)
     if not path.readers:
         raise NotReducible("nothing reads it")

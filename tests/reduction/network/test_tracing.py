@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.utils import prune
 
 import combred
 from combred.reduction import find_layers
@@ -94,6 +95,10 @@ def test_an_output_that_is_not_a_number_is_equal_to_itself():
     assert find_layers(network, X)["0.a"].units == 8
 
 
+def halve(module):
+    return prune.random_unstructured(module, "weight", 0.5)
+
+
 class Keeps(Net):
     """A forward that keeps an activation and counts its calls."""
 
@@ -119,6 +124,16 @@ def test_the_given_network_is_neither_traced_nor_run(ran):
     network.last = None
     copy.deepcopy(network)
     assert found.network(X).shape == (50, 3)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("change", [nn.utils.weight_norm, nn.utils.spectral_norm, halve])
+def test_layers_beside_one_with_computed_weights_are_reduced(change):
+    network = nn.Sequential(Net(), nn.ReLU(), change(nn.Linear(3, 2)))
+    network.eval()(X)  # computes a weight that copy.deepcopy does not copy
+    found = combred.reduce(network, X[:1], ratio=0.5)
+    assert [row.layer for row in found.trace] == ["0.a"]
+    assert torch.allclose(found.network(X), network(X), atol=1e-6)
 
 
 def test_a_network_that_cannot_be_copied_is_refused():
@@ -186,6 +201,12 @@ def quantised():
 def test_a_network_that_cannot_be_reduced_is_refused_with_a_remedy(network, x, reason):
     with pytest.raises(ValueError, match=reason):
         combred.reduce(network(), x, ratio=0.5)
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element")
+def test_a_layer_without_units_is_left_alone():
+    network = nn.Sequential(nn.Linear(6, 0), nn.ReLU(), nn.Linear(0, 3))
+    assert find_layers(network, X).untouched["0"] == "it has no units"
 
 
 def test_a_compiled_network_is_reduced_as_the_module_that_it_was_made_of():

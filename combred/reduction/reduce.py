@@ -31,7 +31,7 @@ from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.layers import find_layers
 from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import Unchanged
-from combred.reduction.network.tracing import batch_of
+from combred.reduction.network.tracing import batch_of, own_copy
 from combred.reduction.network.widths import problem_of_widths
 
 
@@ -79,7 +79,7 @@ def reduce(  # noqa: PLR0913
     if hasattr(network, "network_inputs"):  # a model
         how = dict(method=method, layers=layers, multiple=multiple, compensation=compensation)
         return _reduce_model(network, calibration, how | {kind: amount})
-    chosen = resolve_method(method)
+    network, chosen = own_copy(network), resolve_method(method)
     require_method(chosen, kind, calibration)
     example_input = require_inputs(network, example_input, calibration)
     compensation = resolve_compensation(compensation, calibration)

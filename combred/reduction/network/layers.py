@@ -19,7 +19,7 @@ from combred.reduction.network.operations import (
     ChannelSelection,
 )
 from combred.reduction.network.paths import NotReducible, Path, PathGraph, reads_shape
-from combred.reduction.network.tracing import batch_of, called
+from combred.reduction.network.tracing import batch_of, called, own_copy
 from combred.reduction.network.widths import width_readers
 
 
@@ -48,7 +48,7 @@ class Survey:
 
 def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
     """The hidden layers of `network`, by tracing it and running it on an input (n, ...)."""
-    example_input = batch_of(network, example_input)
+    network, example_input = own_copy(network), batch_of(network, example_input)
     graph = PathGraph(network, example_input)
     layers, untouched = [], {}
     for node in graph.nodes:
@@ -65,14 +65,18 @@ def find_layers(network: nn.Module, example_input: Tensor) -> Survey:
                     untouched[node.target] = str(reason)
         elif isinstance(module, PARAMETRIC):
             untouched[node.target] = f"{type(module).__name__} is not supported"
+        elif "quantized" in type(module).__module__:
+            untouched[node.target] = "its weights are quantised: reduce the network before"
     untouched |= width_readers(network, layers, example_input)
     layers = [layer for layer in layers if layer.name not in untouched]
     carried = {name for layer in layers for name in layer.carriers}
     for node in graph.nodes:
         if graph.is_depthwise(node) and node.target not in carried:
             untouched[node.target] = "depthwise convolution of units that are left alone"
+    if isinstance(network, PRODUCERS):
+        untouched[type(network).__name__] = "its units are the network's output"
     for name, module in network.named_modules():
-        if isinstance(module, PRODUCERS) and name not in graph.calls:
+        if name and isinstance(module, PRODUCERS) and name not in graph.calls:
             untouched[name] = "the forward does not call it as a module"
     return Survey(layers, untouched)
 
@@ -95,6 +99,8 @@ def _hidden_layer(graph: PathGraph, node: fx.Node, residual: bool) -> HiddenLaye
         if not module.affine:
             raise NotReducible(f"{name} has no gamma and beta")
         path.norm, path.folds = name, False
+    if not path.units:
+        raise NotReducible("it has no units")
     graph.follow(node, path)
     if not path.readers:
         raise NotReducible("nothing reads it")

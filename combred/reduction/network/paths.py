@@ -88,17 +88,16 @@ class PathGraph(Traced):
         if user.op == "call_module":
             operation = self.modules[called(user)]
             name = type(operation).__name__
-        if name in MIXING:
+        if name in MIXING and len(user.all_input_nodes) > 1:
             raise NotReducible(MIXING[name])
         if isinstance(operation, NORMS) or self.is_depthwise(user):
             self.carry(node, user, path)
         elif isinstance(operation, PRODUCERS):
             return self.read(node, user, path)
+        elif user.op == "call_module" and (problem := self.altered(called(user))):
+            raise NotReducible(problem)
         elif isinstance(operation, POOLS) or operation in POOL_FUNCTIONS:
-            padding = getattr(operation, "padding", 0)
-            if user.op == "call_function":
-                padding = _argument(user, 3, "padding", 0)
-            self.pool(user, path, name.lower(), padding)
+            self.pool(user, path, name.lower())
         elif isinstance(operation, nn.Flatten) or operation in FLATTENING:
             self.flatten(node, user, path)
         elif isinstance(operation, nn.PReLU) and operation.num_parameters == 1:
@@ -141,18 +140,23 @@ class PathGraph(Traced):
         path.folds = path.folds and kind in ("linear", "")
         return bool(kind)
 
-    def pool(self, user: fx.Node, path: Path, name: str, padding: object) -> None:
+    def pool(self, user: fx.Node, path: Path, name: str) -> None:
         """Note a pooling: it keeps units apart and is positively homogeneous. An average over zero
-        padding does not keep a constant constant."""
+        padding, or by another divisor, does not keep a constant constant."""
         shape, over = self.shape(user), [2]
         if name == "mean":  # over none of the first two axes, rows and units
             axes = len(self.shape(user.all_input_nodes[0]))
             over = [axis % axes for axis in _as_tuple(_argument(user, 1, "dim", 0) or 0)]
+        elif f"{len(shape) - 2}d" not in name:  # without a batch axis, the rows are its channels
+            over = [1]
         if path.last_axis or shape[1:2] != (path.units,) or min(over) < 2:
-            raise NotReducible(f"{user.name} mixes units")
-        padded = "avg" in name and any(_as_tuple(padding))
-        path.takes_offset = path.takes_offset and not padded
-        path.folds = path.folds and not padded and "max" not in name
+            raise NotReducible(f"{name} mixes units")
+        given = self.modules[called(user)] if user.op == "call_module" else None
+        padding = getattr(given, "padding", _argument(user, 3, "padding", 0))
+        divisor = getattr(given, "divisor_override", _argument(user, 6, "divisor_override", None))
+        shifts = "avg" in name and (any(_as_tuple(padding)) or divisor is not None)
+        path.takes_offset = path.takes_offset and not shifts
+        path.folds = path.folds and not shifts and "max" not in name
 
     def flatten(self, node: fx.Node, user: fx.Node, path: Path) -> None:
         """Go on through a flatten, (n, units, ...) -> (n, units * positions), unit by unit."""
@@ -188,7 +192,7 @@ def reads_shape(node: fx.Node) -> bool:
     return reads and node.args[1] in ("shape", "ndim", "dtype", "device")
 
 
-def _argument(node: fx.Node, index: int, name: str, default: int) -> object:
+def _argument(node: fx.Node, index: int, name: str, default: int | None) -> object:
     """An argument of a call, by position or by name, or its default."""
     return node.args[index] if len(node.args) > index else node.kwargs.get(name, default)
 

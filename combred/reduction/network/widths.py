@@ -1,6 +1,7 @@
 """Networks that read the widths of their own layers, as a factor 1 / width in the forward does.
 
 Units are taken out of such a network at the price of another output, whatever the next layers read.
+In training mode, a network may read units with layers that are unknown in evaluation mode.
 `width_readers` finds these layers by a comparison: a network in which some units are read with
 weights of zero has the same output as one without these units, unless it reads their number.
 """
@@ -10,14 +11,12 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
 
 from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.merge import Merge, apply_merge_in_place
-from combred.reduction.network.operations import NORMS, effect
+from combred.reduction.network.operations import NORMS
 from combred.reduction.network.tensors import tensor_of
-from combred.reduction.network.tracing import evaluation
+from combred.reduction.network.tracing import noise_like, outputs, own_copy, rounding
 
 ROWS = 8  # of the example that are compared
 
@@ -54,12 +53,8 @@ def problem_of_widths(
     difference, and the input is example_input (n, ...), or a random one where the output is zero.
     Where both give zeros or no numbers, the network runs with its own weights.
     """
-    noise = example_input = example_input[:ROWS]
-    if example_input.is_floating_point():
-        noise = torch.randn(example_input.shape, generator=torch.Generator().manual_seed(0))
-        noise = noise.to(example_input)
-    types = [t.dtype for t in (*network.parameters(), example_input) if t.is_floating_point()]
-    tolerance = max(torch.finfo(dtype).eps for dtype in types) ** 0.5
+    example_input = example_input[:ROWS]
+    noise, tolerance = noise_like(example_input), rounding(network, example_input)
     for draws, x in ((True, example_input), (True, noise), (False, example_input)):
         whole = copy.deepcopy(network)
         if draws:
@@ -91,29 +86,30 @@ def problem_of_widths(
                 "with fewer units the output would change. Compute such a number once, in "
                 "__init__, and keep it"
             )
+        if not _trains(whole, x) and _trains(own_copy(network), x):
+            return (
+                f"in training mode the forward reads the units of {names} otherwise than in "
+                "evaluation mode, as an auxiliary output does, and would no longer run: give a "
+                "copy of the network without this part"
+            )
         return ""
     return ""
 
 
-class _NoDropout(TorchFunctionMode):
-    """Dropout passes its input on, also where a forward calls it outside of training."""
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        if effect(func) == "linear":
-            return next(iter([*args, *kwargs.values()]))
-        return func(*args, **kwargs)
+def _trains(network: nn.Module, x: Tensor) -> bool:
+    """Whether a network, which is changed, runs in training mode on inputs (n, ...)."""
+    devices = [x.device] if x.is_cuda else []
+    try:
+        with torch.random.fork_rng(devices):
+            network.train()(torch.cat([x, x]))  # two rows or more, for batch norms
+    except Exception:
+        return False
+    return True
 
 
 def _output(network: nn.Module, x: Tensor) -> Tensor:
-    """All tensors that a network returns, flat (n,), float64, zero where they are not finite; with
-    the same random numbers each time."""
-    devices = [x.device] if x.is_cuda else []
-    with evaluation(network), torch.random.fork_rng(devices), _NoDropout():
-        torch.manual_seed(0)
-        values = tree_leaves(network(x.clone()))
-    flat = [v.double().flatten() for v in values if isinstance(v, Tensor)]
-    return torch.cat(flat).nan_to_num(0.0, 0.0, 0.0)
+    """All tensors that a network returns, as one (n,)."""
+    return torch.cat(outputs(network, x))
 
 
 def _draw(network: nn.Module) -> None:

@@ -243,9 +243,12 @@ def test_behind_global_pooling_a_unit_has_one_input(pool):
         (lambda x: F.avg_pool2d(x, 3), True),
         (lambda x: F.avg_pool2d(x, 3, 1, 1), False),
         (lambda x: F.avg_pool2d(x, 3, padding=1), False),
+        (nn.AvgPool2d(3, divisor_override=1), False),  # a sum
+        (lambda x: F.avg_pool2d(x, 3, None, 0, False, True, 1), False),
+        (lambda x: F.avg_pool2d(x, 3, divisor_override=1), False),
     ],
 )
-def test_average_pooling_over_padding_takes_no_offset(pool, takes_offset):
+def test_average_pooling_that_changes_a_constant_takes_no_offset(pool, takes_offset):
     network = through(nn.Sequential(nn.ReLU(), Step(pool)))
     assert find_layers(network, IMAGE)["conv"].takes_offset is takes_offset
 
@@ -313,10 +316,12 @@ def test_activations(activation, expected):
 @pytest.mark.parametrize(
     "function, reason",
     [
-        (lambda x: x * 2.0, "multiplied"),
+        (lambda x: x * 2.0, "mul is not supported"),
         (lambda x: x.softmax(1), "softmax is not supported"),
         (lambda x: x[:, :8], "getitem is not supported"),
-        (lambda x: x + 1.0, "residual sum"),
+        (lambda x: x + 1.0, "add is not supported"),
+        (lambda x: x * x.mean(), "mixes units"),
+        (lambda x: x * x.sigmoid(), "multiplied"),
         (lambda x: x.transpose(2, 3), "transpose is not supported"),
         (nn.GroupNorm(2, 8), "GroupNorm .* is not supported"),
         (nn.PReLU(8), "PReLU .* is not supported"),
@@ -341,6 +346,12 @@ def test_a_mean_over_units_is_not_one_over_pixels(axis):
     assert "mixes units" in find_layers(network, IMAGE).untouched["conv"]
 
 
+@pytest.mark.parametrize("pool", [nn.MaxPool1d(3, 1, 1), lambda x: F.avg_pool1d(x, 3, 1, 1)])
+def test_a_pooling_without_a_batch_axis_is_one_over_units(pool):
+    network = nn.Sequential(nn.Linear(6, 8), Step(pool), nn.Linear(8, 3))
+    assert "pool1d mixes units" in find_layers(network, torch.zeros(2, 6)).untouched["0"]
+
+
 @pytest.mark.parametrize(
     "parts",
     [
@@ -349,6 +360,7 @@ def test_a_mean_over_units_is_not_one_over_pixels(axis):
         # A maximum does not commute with negative multiples.
         (nn.MaxPool2d(2), nn.BatchNorm2d(8), nn.ReLU()),
         (nn.AvgPool2d(3, padding=1), nn.BatchNorm2d(8), nn.ReLU()),
+        (nn.AvgPool2d(3, divisor_override=1), nn.BatchNorm2d(8), nn.ReLU()),
     ],
 )
 def test_a_batch_norm_that_is_not_part_of_the_weights_breaks_homogeneity(parts):

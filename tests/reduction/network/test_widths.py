@@ -162,3 +162,27 @@ def test_a_network_with_a_domain_is_compared_on_its_own_weights():
     assert "reads the number" in find_layers(Positive(-1), x).untouched["a"]
     layer = find_layers(Positive(0), x)["a"]
     assert problem_of_widths(Positive(0), {layer: 1}, x) == ""
+
+
+class Auxiliary(nn.Module):
+    """A second output in training, of the first layer or of the output."""
+
+    def __init__(self, reads):
+        super().__init__()
+        self.a, self.norm, self.b = nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 3)
+        self.reads = reads
+        self.second = nn.Linear({"hidden": 8, "output": 3}.get(reads, 8), 2)
+
+    def forward(self, x, y=None):
+        h = F.relu(self.norm(self.a(x)))
+        if self.training:
+            read = {"hidden": h, "output": self.b(h), "target": y}[self.reads]
+            return self.b(h), self.second(read)
+        return self.b(h)
+
+
+@pytest.mark.parametrize("reads, found", [("hidden", False), ("output", True), ("target", True)])
+def test_a_layer_that_other_layers_read_in_training_is_left_alone(reads, found):
+    survey = find_layers(Auxiliary(reads), X[:1])
+    assert [layer.name for layer in survey.layers] == ["a"] * found
+    assert found or "in training mode" in survey.untouched["a"]

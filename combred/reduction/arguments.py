@@ -36,11 +36,6 @@ def require_inputs(
 ) -> Tensor:
     """The example; ValueError where it is missing or no batch, the network has no values or wrong
     ones, or the calibration inputs cannot be used."""
-    if not isinstance(network, nn.Module):
-        raise ValueError(
-            f"reduce needs an nn.Module, or a model with `network` and `network_inputs`, not "
-            f"{network!r}"
-        )
     if example is None:
         raise ValueError("reduce needs an example_input that the network runs on, as x[:1]")
     if not isinstance(example, Tensor) or example.dim() < 2 or not len(example):

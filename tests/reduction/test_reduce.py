@@ -249,8 +249,8 @@ def with_statistic(name: str, value: float) -> nn.Module:
         (lambda: nn.Sequential(nn.Linear(4, 0), nn.ReLU(), nn.Linear(0, 3)), "magnitude",
          r"empty: 0.weight, 0.bias, 2.weight\. Leave out"),
         (lambda: nn.Linear(4, 3, device="meta"), "magnitude", "on the device meta: weight"),
-        (lambda: None, "magnitude", "needs an nn.Module, .* not None"),
-        (lambda: torch.relu, "magnitude", "needs an nn.Module, .* not <built-in"),
+        (lambda: None, "magnitude", "None cannot be reduced: give an nn.Module"),
+        (lambda: torch.relu, "magnitude", "relu.* cannot be reduced: give an nn.Module"),
         (lambda: make("linear")[0], lambda units, keep: None, "<lambda> returns None: let it"),
     ],
 )  # fmt: skip

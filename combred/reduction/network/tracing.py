@@ -42,7 +42,12 @@ def own_copy(network: nn.Module) -> nn.Module:
     """
     network = getattr(network, "_orig_mod", network)
     name = type(network).__name__
-    if not isinstance(network, nn.Module) or isinstance(network, torch.jit.ScriptModule):
+    if not isinstance(network, nn.Module):
+        raise ValueError(
+            f"{network!r} cannot be reduced: give an nn.Module, or a model with `network` and "
+            "`network_inputs`"
+        )
+    if isinstance(network, torch.jit.ScriptModule):
         raise ValueError(f"{name} cannot be reduced: give the nn.Module that it was made of")
     if any(is_lazy(p) for p in network.parameters()):
         raise ValueError(f"{name} has lazy modules without weights: run it once, network(x[:1])")

@@ -190,12 +190,12 @@ def quantised():
     "network, x, reason",
     [
         (lambda: torch.jit.script(nn.Linear(6, 3)), X, "give the nn.Module that it was made of"),
-        (lambda: torch.relu, X, "give the nn.Module that it was made of"),
+        (lambda: torch.relu, X, "give an nn.Module"),
         (lambda: nn.Sequential(nn.LazyLinear(3)), X, r"run it once, network\(x\[:1\]\)"),
         (lambda: nn.Linear(6, 3, dtype=torch.complex64), X, "complex weights, and only layers of"),
         (lambda: nn.Linear(6, 3), X, "Linear: its units are the network's output"),
         (quantised, X, "2: its weights are quantised: reduce the network before"),
-        (Net, X[:0], r"example_input holds no input: give one or more, as x\[:1\]"),
+        (Net, X[:0], r"example_input is a batch \(n, ...\) of inputs"),
     ],
 )
 def test_a_network_that_cannot_be_reduced_is_refused_with_a_remedy(network, x, reason):

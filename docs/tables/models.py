@@ -1,11 +1,11 @@
-"""Tables of the shipped models: sizes and flames (accuracy.md)."""
+"""Tables of the shipped models: sizes and flames (accuracy.md, numerics.md)."""
 
 import numpy as np
 
 import combred
 
 from .markdown import code, percent, seconds, table
-from .results import ATM, in_order, source, speeds
+from .results import ATM, in_order, read, source, speeds
 
 
 def models_table() -> str:
@@ -35,7 +35,21 @@ def flames_table() -> str:
     return table(heads, rows) + source("flames.json", "flames models")
 
 
+def convergence_table() -> str:
+    """How the solver's flame converges in space and time, of flames.json."""
+    rows = [
+        (f"{key}{unit}", f"{row['speed']:.4f}")
+        for part, unit in (("grid", " cells"), ("step", " s, 80 cells"))
+        for key, row in read("flames.json", part).items()
+    ]
+    beside = {"CVODE": "CVODE, 1e-6 s, 80 cells", "FreeFlame": "Cantera's FreeFlame, extrapolated"}
+    checks = read("flames.json", "checks")
+    rows += [(beside[key], f"{checks[key]['speed']:.4f}") for key in beside if key in checks]
+    return table(["solver, phi 1, 300 K, 1 atm", "speed [m/s]"], rows)
+
+
 TABLES = {
     "models": models_table,
     "flames": flames_table,
+    "convergence": convergence_table,
 }

@@ -1,9 +1,9 @@
-"""Tables of error against time and weights (accuracy.md)."""
+"""Tables of error against time and weights (accuracy.md, numerics.md)."""
 
 import combred
 
-from .markdown import both, code, digits, seconds, short, table, us
-from .results import in_order, read, source
+from .markdown import both, code, digits, number, seconds, short, table, us
+from .results import by_model, in_order, read, source
 
 OURS = combred.Surrogate.TOLERANCE
 
@@ -35,6 +35,16 @@ def solvers_table() -> str:
     return table(["solver, tolerance", f"time, dt = {steps} s", "error"], rows) + told
 
 
+def orders_table() -> str:
+    """Measured orders of convergence, of work_precision.json."""
+    rows = [
+        (code(name), *(number(orders[key], 2) for key in ("trained", "random", "zero")))
+        for name, orders in by_model("work_precision.json", "orders").items()
+    ]
+    heads = ["order of convergence", "as trained", "random last layer", "last layer of zeros"]
+    return table(heads, rows)
+
+
 OTHERS = "solver, 0.001", "CVODE, 1e-06", "quasi-steady step"
 
 
@@ -57,5 +67,6 @@ def weights_table() -> str:
 
 TABLES = {
     "solvers": solvers_table,
+    "orders": orders_table,
     "weights": weights_table,
 }

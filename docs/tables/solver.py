@@ -61,6 +61,8 @@ SHOWN = {
     "combred, 1e-6 s": ("combred.solver", 1e-3, 1e-6),
     "combred, 1e-5 s": ("combred.solver", 1e-3, 1e-5),
     "CVODE": ("CVODE", 1e-6, 1e-6),
+    "CVODE, exact Jacobian": ("CVODE, exact Jacobian", 1e-6, 1e-6),
+    "seulex": ("seulex", 1e-4, 1e-6),
 }
 
 

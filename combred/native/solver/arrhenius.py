@@ -13,13 +13,21 @@ POWERS = {
 MOST_LOG2_A = 90.0  # of A T^b that stays in the range of float
 
 
-def arrhenius(rate: Arrhenius, order: float = 0.0, over: Arrhenius | None = None) -> str:
-    """log2 of a rate constant, over another one if there is one; order: power of C0 in its unit."""
+def log2_terms(
+    rate: Arrhenius, order: float = 0.0, over: Arrhenius | None = None
+) -> tuple[float, float, float]:
+    """log2 of a rate constant, over another one if there is one, as x + y log2_T - z per_T; order:
+    power of C0 in its unit."""
     ln_A, b, T_a = rate.ln_A, rate.b, rate.T_a
     if over is not None:
         ln_A, b, T_a = ln_A - over.ln_A, b - over.b, T_a - over.T_a
-    first = real(ln_A * LOG2_E + b * LOG2_T0 + order * LOG2_C0)
-    return total([(1.0, f"all_of<R>({first})"), (b, "g.log2_T"), (-T_a * LOG2_E, "g.per_T")])
+    return ln_A * LOG2_E + b * LOG2_T0 + order * LOG2_C0, b, T_a * LOG2_E
+
+
+def arrhenius(rate: Arrhenius, order: float = 0.0, over: Arrhenius | None = None) -> str:
+    """The expression of `log2_terms`."""
+    first, b, T_a = log2_terms(rate, order, over)
+    return total([(1.0, f"all_of<R>({real(first)})"), (b, "g.log2_T"), (-T_a, "g.per_T")])
 
 
 def power_of_T(rate: Arrhenius, order: float) -> str:

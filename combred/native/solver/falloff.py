@@ -38,13 +38,10 @@ def _broadening(kind: Troe | SRI | Tsang | None) -> tuple[list[str], str]:
     if isinstance(kind, SRI):
         terms = [(kind.a, -kind.b, "per_T")] + ([(1.0, -1.0 / kind.c, "T")] if kind.c else [])
     else:
-        shares = (1.0 - kind.a, kind.T3), (kind.a, kind.T1)
-        terms = [(share, -1.0 / T, "T") for share, T in shares if T != 0.0]
-        terms += [(1.0, -kind.T2, "per_T")] if abs(kind.T2) > 0.0 else []
+        terms = _troe(kind)
     setup, center, rise = [], [], []
     for i, (share, exponent, of) in enumerate(terms):
-        most, sign = (MOST_PER_T, 1.0) if of == "T" else (MOST_T, -1.0)
-        bounded = max(-most, min(exponent, most))
+        bounded, sign = _bounded(exponent, of), 1.0 if of == "T" else -1.0
         setup.append(f"const V c{i} = exp2(V({real(bounded * LOG2_E)} * g.{of}));")
         center.append((share, f"c{i}"))
         rise.append((share * sign * bounded, f"g.{of} * c{i}"))
@@ -53,3 +50,27 @@ def _broadening(kind: Troe | SRI | Tsang | None) -> tuple[list[str], str]:
         log2_d = real(np.log2(kind.d) + kind.e * LOG2_T0)
         return setup, f"sri<R>(g, {log2_d}, {kind.e!r}, {numbers})"
     return setup, f"troe<R>({numbers})"
+
+
+def _troe(kind: Troe) -> list[tuple[float, float, str]]:
+    """The terms of F_cent: share, exponent, and what multiplies it."""
+    shares = (1.0 - kind.a, kind.T3), (kind.a, kind.T1)
+    terms = [(share, -1.0 / T, "T") for share, T in shares if T != 0.0]
+    return terms + ([(1.0, -kind.T2, "per_T")] if abs(kind.T2) > 0.0 else [])
+
+
+def _bounded(exponent: float, of: str) -> float:
+    most = MOST_PER_T if of == "T" else MOST_T
+    return max(-most, min(exponent, most))
+
+
+def center_terms(kind: Troe | None) -> list[float]:
+    """F_cent as w0 2^(e0 T) + w1 2^(e1 T) + w2 2^(e2 / T): the w, then the e."""
+    if kind is None:
+        return [1.0, *[0.0] * 5]
+    found = _troe(kind)
+    of_T = [one for one in found if one[2] == "T"]
+    filled = of_T + [(0.0, 0.0, "T")] * (2 - len(of_T))
+    filled += [one for one in found if one[2] != "T"] or [(0.0, 0.0, "per_T")]
+    exponents = [_bounded(exponent, of) * LOG2_E for _, exponent, of in filled]
+    return [*(share for share, _, _ in filled), *exponents]

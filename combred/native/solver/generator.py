@@ -16,6 +16,7 @@ from combred.chemistry.rate_forms import SCARCE
 from combred.chemistry.states import HIGHEST_P, HIGHEST_T, LOWEST_T, LOWEST_Y, OFF_SUM
 from combred.native.arrays import comment, constant
 from combred.native.identity import Identity, write_identity
+from combred.native.solver import one_state
 from combred.native.solver.layout import Derivatives, Layout, lay_out, pattern
 from combred.native.solver.matrix import places, write_elimination, write_factors, write_matrix
 from combred.native.solver.polynomials import T_RANGE, gibbs_terms, heat_terms
@@ -58,9 +59,10 @@ def generate(mechanism: Mechanism, multiplied: bool = False) -> dict[str, str]:
             *[_places(layout)] * multiplied,
             "template <class R> struct Matrix;",
             *(places(layout, found, kind) for kind, found in patterns.items()),
+            *[one_state.tables(layout, patterns["float"])] * (not multiplied),
         ],
         "reactions.hpp": [
-            '#include "solver/elimination.hpp"\n#include "solver/rates.hpp"\n',
+            '#include "solver/across.hpp"\n#include "solver/elimination.hpp"\n',
             "namespace solver {\n",
             functions(
                 "set_third_bodies", {"g": "Gas<R> &"}, [third_bodies(layout)],
@@ -79,6 +81,7 @@ def generate(mechanism: Mechanism, multiplied: bool = False) -> dict[str, str]:
             write_matrix(layout, patterns["double"], derivatives),
             write_factors(layout, patterns["float"], derivatives),
             *(write_elimination(p, kind) for kind, p in patterns.items()),
+            *[one_state.statements(layout, patterns["float"])] * (not multiplied),
         ],
     }  # fmt: skip
     head, end = WRITTEN.format(name=comment(mechanism.name)), "}  // namespace solver\n"

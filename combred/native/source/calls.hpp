@@ -1,6 +1,7 @@
 // The functions of combred.h that compute: they are compiled for one CPU, or for several levels.
 #pragma once
 #include "environment.hpp"
+#include "solver/alone.hpp"
 #include "solver/source_terms.hpp"
 #ifdef _OPENMP
 #include <omp.h>
@@ -17,6 +18,11 @@ namespace {
 
 typedef solver::Solver<float, solver::Shampine> FloatSolver;
 typedef solver::Solver<double, solver::Rodas5P> DoubleSolver;
+#ifdef COMBRED_ONE_STATE
+typedef solver::Alone<solver::Shampine> OneSolver;
+#else
+typedef FloatSolver OneSolver;
+#endif
 // With sources, which are larger.
 typedef solver::Solver<float, solver::Sourced<solver::Shampine>> SourcedFloats;
 typedef solver::Solver<double, solver::Sourced<solver::Rodas5P>> SourcedDoubles;
@@ -33,6 +39,7 @@ inline void *aligned(void *workspace) {
 constexpr size_t OF_ROWS = (sizeof(solver::Deferred) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 inline size_t working() {
   size_t most = sizeof(SourcedFloats) > sizeof(SourcedDoubles) ? sizeof(SourcedFloats) : sizeof(SourcedDoubles);
+  if (sizeof(OneSolver) > most) most = sizeof(OneSolver);
 #ifdef COMBRED_NETWORK
   if (combred_network_size() > most) most = combred_network_size();
 #endif
@@ -96,6 +103,9 @@ size_t combred_network_size(void) { return sizeof(network::Step); }
 #if COMBRED_PIECE & COMBRED_FLOATS
 void combred_in_floats(void *workspace, const solver::Request &call) {
   if (call.sources) solver::integrate(*static_cast<SourcedFloats *>(workspace), call);
+#ifdef COMBRED_ONE_STATE
+  else if (call.n == 1) solver::alone(*static_cast<OneSolver *>(workspace), call);
+#endif
   else solver::integrate(*static_cast<FloatSolver *>(workspace), call);
 }
 #endif

@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "combred.h"
+#include "solver/mechanism.hpp"
 
 #define COMBRED_ALL(each, level)                                                      \
   each(level, advance) each(level, advance_with_sources) each(level, time_to)         \
@@ -60,11 +61,17 @@ int highest_level() {
 const Level &chosen = LEVELS[highest_level()];
 
 // For so few states AVX2 has lanes enough: a call lasts as long as its slowest state, and CPUs that compute the
-// vectors of AVX-512 in halves take 1.4 times as long with them. A network has other code for AVX-512.
+// vectors of AVX-512 in halves take 1.4 times as long with them. One state has its reactions in lanes, if its
+// matrix may be dense. A network has other code for AVX-512.
 const Level &level_for([[maybe_unused]] size_t n) {
 #ifndef COMBRED_NETWORK
+#ifdef COMBRED_DENSE
+  constexpr size_t ALONE = 1;
+#else
+  constexpr size_t ALONE = 0;
+#endif
   constexpr size_t FEW = 32;
-  if (n <= FEW && &chosen == LEVELS + 2) return LEVELS[1];
+  if (n > ALONE && n <= FEW && &chosen == LEVELS + 2) return LEVELS[1];
 #endif
   return chosen;
 }

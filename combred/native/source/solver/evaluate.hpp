@@ -15,7 +15,7 @@ template <class R> struct Work {
   typedef Vector<R> V;
   Gas<R> g;
   Progress<R> q;
-  V a[Matrix<R>::NONZEROS];                      // the matrix, and then its factors
+  alignas(64) V a[Matrix<R>::NONZEROS];          // the matrix, and then its factors
   V g0[REACTIVE], w[REACTIVE], of_C[REACTIVE], fT[REACTIVE];  // g; G c - g; dg/dC; T dg/dT
 };
 

@@ -6,8 +6,8 @@
 // elements, which cancel in every reaction, are subtracted from Gibbs energies and enthalpies, so that
 // their rounding in float is small.
 #pragma once
-#include "solver/elementary.hpp"
 #include "solver/multipliers.hpp"
+#include "solver/single.hpp"
 
 namespace solver {
 

@@ -1,8 +1,8 @@
 """A stiff solver of a mechanism as C++17: the text of all files.
 
 Takes a `Mechanism`; gives the files of one folder by name, relative to source/. Written for it are
-`solver/mechanism.hpp` (sizes, polynomials, atoms), `solver/reactions.hpp` and `identity.hpp`; the
-others are those of source/, the same for all mechanisms.
+`solver/mechanism.hpp` (sizes, polynomials, atoms), `solver/reactions.hpp`, `solver/one_state.hpp`
+and `identity.hpp`; the others are those of source/, the same for all mechanisms.
 """
 
 from functools import lru_cache
@@ -46,10 +46,10 @@ def generate(mechanism: Mechanism, multiplied: bool = False) -> dict[str, str]:
         for file in sorted(folder.iterdir())
         if file.is_file()
     }
-    files["identity.hpp"] = _identity(mechanism)
     pressures, derivatives = Pressures(layout), Derivatives(layout)
     reactions = rates_of_progress(layout, near=True, multiplied=multiplied)
     patterns = {"float": pattern(layout, False), "double": pattern(layout, True)}
+    files["identity.hpp"] = one_state.identity(patterns["float"]) + _identity(mechanism)
     kinds = {"R": "class ", "D": "bool "}
     parts = {
         "mechanism.hpp": [
@@ -81,6 +81,9 @@ def generate(mechanism: Mechanism, multiplied: bool = False) -> dict[str, str]:
             write_matrix(layout, patterns["double"], derivatives),
             write_factors(layout, patterns["float"], derivatives),
             *(write_elimination(p, kind) for kind, p in patterns.items()),
+        ],
+        "one_state.hpp": [
+            '#include "solver/reactions.hpp"\n\nnamespace solver {\n',
             *[one_state.statements(layout, patterns["float"])] * (not multiplied),
         ],
     }  # fmt: skip

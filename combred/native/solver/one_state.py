@@ -1,7 +1,7 @@
 """What a call of one state has besides: tables of reactions and of a dense matrix, as C++.
 
 Takes a `Layout` and the `Pattern` of floats; gives text for the files solver/mechanism.hpp and
-solver/reactions.hpp, which source/solver/across.hpp reads. Arrhenius reactions and Troe's and
+solver/one_state.hpp, of which source/solver/across.hpp makes use. Arrhenius reactions and Troe's and
 Lindemann's falloffs of at most three species on a side stand in lanes; the statements of all others
 are those of `progress`, of one number.
 """
@@ -22,7 +22,7 @@ WIDEST = 16  # floats of a vector: tables are filled up to full ones
 SIDE = 3  # species on a side of a reaction in lanes
 NOTHING = -100.0  # log2 of the rate constant of a lane without a reaction
 GUARD = "#if COMBRED_BYTES == 64 || (COMBRED_BYTES == 32 && defined(__AVX2__))"
-HEAD = f"#define COMBRED_DENSE\n{GUARD}\n#define COMBRED_ONE_STATE\nstruct Single;\n"
+HEAD = f"{GUARD}\n#define COMBRED_ONE_STATE\nstruct Single;\n"
 MATRIX = """template <> struct Matrix<Single> {{
   static constexpr bool EXACT = false;
   static constexpr int UNKNOWNS = {size}, NONZEROS = {nonzeros}, T_T = {T_T};
@@ -82,6 +82,11 @@ def _derivatives(layout: Layout, lanes: Lanes) -> Derivatives:
     found.negative = {(lanes.places[i], k) for i, k in found.negative}
     found.exact = {(lanes.places[i], k) for i, k in found.exact}
     return found
+
+
+def identity(pattern: Pattern) -> str:
+    """What dispatch.hpp knows of it."""
+    return "#define COMBRED_DENSE  // its matrix may be: across.hpp\n" * (pattern.size <= MOST)
 
 
 def tables(layout: Layout, pattern: Pattern) -> str:

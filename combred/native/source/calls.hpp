@@ -104,7 +104,7 @@ size_t combred_network_size(void) { return sizeof(network::Step); }
 void combred_in_floats(void *workspace, const solver::Request &call) {
   if (call.sources) solver::integrate(*static_cast<SourcedFloats *>(workspace), call);
 #ifdef COMBRED_ONE_STATE
-  else if (call.n == 1) solver::alone(*static_cast<OneSolver *>(workspace), call);
+  else if (call.n == 1 && !call.which) solver::alone(*static_cast<OneSolver *>(workspace), call);
 #endif
   else solver::integrate(*static_cast<FloatSolver *>(workspace), call);
 }

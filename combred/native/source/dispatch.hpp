@@ -6,7 +6,6 @@
 #include <initializer_list>
 
 #include "combred.h"
-#include "solver/mechanism.hpp"
 
 #define COMBRED_ALL(each, level)                                                      \
   each(level, advance) each(level, advance_with_sources) each(level, time_to)         \

@@ -2,6 +2,7 @@
 // lanes reads, closes and writes its row.
 #pragma once
 #include "solver/integrate.hpp"
+#include "solver/one_state.hpp"
 
 #ifdef COMBRED_ONE_STATE
 namespace solver {

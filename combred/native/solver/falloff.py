@@ -64,9 +64,9 @@ def _bounded(exponent: float, of: str) -> float:
     return max(-most, min(exponent, most))
 
 
-def center_terms(kind: Troe | None) -> list[float]:
-    """F_cent as w0 2^(e0 T) + w1 2^(e1 T) + w2 2^(e2 / T): the w, then the e."""
-    if kind is None:
+def center_terms(kind: object) -> list[float]:
+    """F_cent of Troe as w0 2^(e0 T) + w1 2^(e1 T) + w2 2^(e2 / T): the w, then the e; else 1."""
+    if not isinstance(kind, Troe):
         return [1.0, *[0.0] * 5]
     found = _troe(kind)
     of_T = [one for one in found if one[2] == "T"]

@@ -1,9 +1,9 @@
-"""What a call of one state has besides: tables of reactions and of a dense matrix, as C++.
+"""What a call of one state has besides, as C++: tables of reactions and of a dense matrix.
 
-Takes a `Layout` and the `Pattern` of floats; gives text for the files solver/mechanism.hpp and
-solver/one_state.hpp, of which source/solver/across.hpp makes use. Arrhenius reactions and Troe's and
-Lindemann's falloffs of at most three species on a side stand in lanes; the statements of all others
-are those of `progress`, of one number.
+Takes a `Layout` and the `Pattern` of floats; gives tables for solver/mechanism.hpp, which
+source/solver/across.hpp reads, and solver/one_state.hpp. In lanes are Arrhenius reactions and the
+falloffs of Troe and of Lindemann, of at most three species on a side; the statements of all others
+are those of `progress`, with one number.
 """
 
 from dataclasses import dataclass, replace
@@ -32,13 +32,12 @@ MATRIX = """template <> struct Matrix<Single> {{
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """places: of each reaction in the arrays of Progress<Single>; falls, regular: how many of those
-    in lanes are falloffs, which come first, and how many there are; room: for full vectors."""
+    """places: of each reaction in the arrays of Progress<Single>; room: of those in lanes, with
+    full vectors; falls: how many of these are falloffs, which come first."""
 
     places: dict[int, int]
-    falls: int
-    regular: int
     room: int
+    falls: int
 
 
 def _flat(orders: dict[int, float] | None) -> list[int] | None:
@@ -71,7 +70,7 @@ def _lanes(layout: Layout) -> Lanes:
     room = max(1, -(-len(own) // WIDEST)) * WIDEST
     others = (i for i, t in enumerate(layout.terms) if not _in_lanes(t))
     found = {i: at for at, i in enumerate(own)} | {i: room + m for m, i in enumerate(others)}
-    return Lanes(found, len(falls.intersection(own)), len(own), room)
+    return Lanes(found, room, len(falls.intersection(own)))
 
 
 def _derivatives(layout: Layout, lanes: Lanes) -> Derivatives:
@@ -114,6 +113,7 @@ def tables(layout: Layout, pattern: Pattern) -> str:
             ratio[:, at] = log2_terms(own.low, 1.0, own.high)
             center[:, at] = center_terms(own.broadening)
             own = own.high
+        assert isinstance(own, Arrhenius)
         rate[:, at] = log2_terms(own, term.order)
     third = (slots[SIDE - 1 :: SIDE].reshape(2, -1, 8) != n).any(axis=2)
     rows = -(-pattern.size // WIDEST) * WIDEST
@@ -122,17 +122,19 @@ def tables(layout: Layout, pattern: Pattern) -> str:
         bits[j][i // 64] |= 1 << i % 64
         if j > i:
             above[j].append(i)
-    # Of each column the rows above the diagonal; before them all rows.
-    lists = [list(range(pattern.size)), *above]
-    lists = [[*own, pattern.size] for own in lists]
-    sizes = {"FALLS": lanes.falls, "ROOM": room, "ROWS": rows}
-    sizes |= {"ALL": max(lanes.places.values()) + 1, "MORE": len(_derivatives(layout, lanes).places)}
+    # All rows, and of each column those above the diagonal; each list has an end.
+    lists = [[*own, pattern.size] for own in (range(pattern.size), *above)]
+    sizes = {
+        "FALLS": lanes.falls, "ROOM": room, "ALL": max(lanes.places.values()) + 1,
+        "MORE": len(_derivatives(layout, lanes).places), "ROWS": rows,
+    }  # fmt: skip
     begins = np.cumsum([len(own) for own in lists])
     arrays = [
         ("int", "SLOTS", slots), ("int", "BODY", body), ("float", "BASE", base),
         ("float", "RATE", rate), ("float", "RATIO", ratio), ("float", "CENTER", center),
-        ("bool", "THIRD", third), ("float", "SIGN", signs), ("float", "ORDERS", orders), ("uint64_t", "COLUMN", bits),
-        ("short", "ABOVE_FROM", begins[:-1]), ("short", "ABOVE", sum(lists, [])),
+        ("bool", "THIRD", third), ("float", "SIGN", signs), ("float", "ORDERS", orders),
+        ("uint64_t", "COLUMN", bits), ("short", "ABOVE_FROM", begins[:-1]),
+        ("short", "ABOVE", sum(lists, [])),
     ]  # fmt: skip
     lines = [f"  static constexpr int {name} = {size};\n" for name, size in sizes.items()]
     lines += [_array(*one) for one in arrays]
@@ -164,19 +166,16 @@ def statements(layout: Layout, pattern: Pattern) -> str:
     if pattern.size > MOST:
         return ""
     lanes, n = _lanes(layout), layout.n_reactive
-    derivatives = _derivatives(layout, lanes)
+    derivatives, first = _derivatives(layout, lanes), (f"{UNUSED} typedef Single R;", TYPE)
+    given = {"q": "const Progress<Single> &"}
     others = [
         replace(one, i=lanes.places[one.i]).statements(layout, derivatives)
         for one in rates_of_progress(layout, near=True)
         if lanes.places[one.i] >= lanes.room
     ]
-    single = f"{UNUSED} typedef Single R;"
-    rates = functions(
-        "rates_of_others", {"g": "const Gas<Single> &", "q": "Progress<Single> &"}, others,
-        {"D": "bool "}, first=(single, TYPE),
-    )  # fmt: skip
+    gas = {"g": "const Gas<Single> &", "q": "Progress<Single> &"}
+    rates = functions("rates_of_others", gas, others, {"D": "bool "}, first=first)
     sums: list[list[tuple[float, str]]] = [[] for _ in range(n)]
-    of_T: list[list[tuple[float, str]]] = [[] for _ in range(n)]
     of_c: dict[tuple[int, int], list[tuple[float, str]]] = {}
     for i, at in lanes.places.items():
         term = layout.terms[i]
@@ -194,24 +193,19 @@ def statements(layout: Layout, pattern: Pattern) -> str:
             ]
         for row, nu in term.net.items():
             sums[row].append((nu, f"q.q[{at}]"))
-            of_T[row].append((nu, f"q.qT[{at}]"))
+            of_c.setdefault((row, pattern.T), []).append((nu, f"q.qT[{at}]"))
             for k, sign, place in slopes:
                 if k < n:
                     of_c.setdefault((row, k), []).append((-nu * sign, f"q.d[{place}]"))
     blocks = [[f"f[{k}] = {total(own)};"] for k, own in enumerate(sums)]
-    produced = functions("production", {"q": "const Progress<Single> &", "f": "float *"}, blocks,
-                         part=n, first=(single, TYPE))  # fmt: skip
+    produced = functions("production", given | {"f": "float *"}, blocks, part=n, first=first)
     lines = []
     for i, j in pattern.places:
-        if i < n and j == pattern.T:
-            text = f"scale * ({total(of_T[i])})"
-        elif i < n:
-            text = total(of_c.get((i, j), []), empty="0.0f") + " + diagonal" * (i == j)
-        else:
-            continue
-        lines.append([f"a[{j} * Across::ROWS + {i}] = {text};"])
-    arguments = {"q": "const Progress<Single> &", "diagonal": "float ", "scale": "float ", "a": "float *__restrict "}
-    entries = functions("set_entries", arguments, lines, part=20 * PART, first=(single, TYPE))
+        text = total(of_c.get((i, j), []))
+        text = f"scale * ({text})" if j == pattern.T else text + " + diagonal" * (i == j)
+        lines += [[f"a[{j} * Across::ROWS + {i}] = {text};"]] * (i < n)
+    given |= {"diagonal": "float ", "scale": "float ", "a": "float *__restrict "}
+    entries = functions("set_entries", given, lines, part=20 * PART, first=first)
     return f"""#ifdef COMBRED_ONE_STATE
 {rates}
 template <class, bool D> INLINE void rates_of_progress(const Gas<Single> &g, Progress<Single> &q) {{

@@ -26,7 +26,8 @@ def attempt_on(threads: int, solver: Stepper, states: Rows, dt: Real, *how) -> S
         T, p, Y = states[rows, 0], states[rows, 1], states[rows, 2:]
         return solver.attempt(T, p, Y, steps[rows], *how)
 
-    blocks = np.array_split(np.arange(n), min(PARTS * threads, max(n, 1)))
+    # Of two states at least: one alone has other code (source/solver/alone.hpp).
+    blocks = np.array_split(np.arange(n), min(PARTS * threads, max(n // 2, 1)))
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(advance, rows) for rows in blocks]
         try:

@@ -1,4 +1,4 @@
-"""A call of one state, whose reactions and matrix rows are in the lanes: answers differ from those of
+"""A call of one state, whose reactions and matrix rows are in lanes: answers differ from those of
 states in lanes by rounding.
 
 Mechanisms with every type of rate and of polynomial, without third bodies, and of a single reaction
@@ -8,7 +8,6 @@ of three molecules; the 20 states of each call burn or hardly change.
 import numpy as np
 import pytest
 from cantera_truth import ignition_rows, random_rows
-from compiled_program import require_same_answers
 from test_one_state import integrated
 
 from combred.chemistry.agreement import relative_difference
@@ -48,14 +47,20 @@ def test_one_state_has_the_answer_of_its_lane(request, solver_of, name, volume):
     assert known[2].mean() > 1.5 and np.abs(known[0] - states)[:, 0].max() > 10.0  # K
     found = alone(library, states, 1e-3, volume)
     assert not np.array_equal(found[0], known[0])  # it has code of its own
-    # Of every type of rate some states leave the range of T, or nearly do.
+    # Of every type of rate some states leave the range of T, or nearly do, after 100 steps.
     ended = np.isfinite(known[1]) & np.isfinite(found[1])
     assert ended.mean() > 0.85 and (np.isfinite(known[1]) == np.isfinite(found[1])).mean() > 0.98
-    require_same_answers([x[ended] for x in found], [x[ended] for x in known], states[ended], 1e-3)
+    before, exact, other = (
+        (x[ended, 0], x[ended, 2:]) for x in (states, known[0], found[0])
+    )  # fmt: skip
+    # Rounding; where it decides whether a step is accepted, a part of the tolerance.
+    off = relative_difference(before, exact, other)
+    assert np.median(off) < 2e-5 and off.max() < 5e-4
+    assert found[2][ended].sum() == pytest.approx(known[2][ended].sum(), rel=0.05)
 
 
 def test_one_state_is_right(drm19, solver_of):
-    """Beside the solver in doubles at 1e-8: as the states in lanes, within 2e-3 of their changes."""
+    """Beside the solver in doubles at 1e-8: as states in lanes, within 2e-3 of the changes."""
     solver = solver_of(drm19)
     T, p, Y = random_rows(drm19, 60, seed=3)
     before, dt = (T, Y), 1e-6

@@ -13,7 +13,8 @@ For each mechanism, on one core:
   for minutes and crashes); these one by one, from a cold start, on every
   eighth of the states. The reference is the solver itself in doubles at 1e-8, which the check
   compares with CVODE;
-- batches of 1, 16 and 4096 states, and the levels of x86-64 of a portable library (DRM19).
+- batches of 1, 16, 256 and 4096 states, and the levels of x86-64 of a portable library (DRM19);
+- one reactor that goes on through an ignition, beside CVODE without restarts (DRM19, GRI-3.0).
 
 The error is that of benchmarks/work_precision.py: of T relative to its change plus 1 K, of Y to the
 largest change of a state plus 1e-5, root mean square. Times are of the processor, the solver's the
@@ -46,6 +47,7 @@ from benchmarks.work_precision import ATOL, States
 from combred import native
 from combred.check import check_mechanism, find_conditions, ignitions, states
 from combred.check.checking import RECORD
+from combred.check.states import CVODE_TOLERANCES
 from combred.check.verdict import size_of
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE
@@ -71,6 +73,7 @@ STATES = 960
 STEPS, TOLERANCES = (1e-6, 1e-5), (0.1, 0.01, 0.001, 1e-5, 1e-6)
 REFERENCE = 1e-8  # tolerance of the solver, in doubles
 REPEATS = 5
+FUEL, OXIDIZER, CONTINUING_T = "CH4", "O2:1, N2:3.76", 1500.0  # K, of `continuing`
 MOST_COMPILED = 60  # species of a mechanism whose rates pyrometheus writes
 
 
@@ -269,13 +272,57 @@ def batches_and_levels() -> dict:
     portable = native.build_portable(generate(mechanism))
     for size in (1, 16, 256, 4096):
         parts = [rows[i : i + size] for i in range(0, 4096, size)][:256]
-        seconds = sum(of_c(Library(portable), part, 1e-6, TOLERANCE, True) for part in parts)
-        found["batch"][size] = 1e6 * seconds / sum(map(len, parts))
+        calls = sum(of_c(Library(portable), part, 1e-6, TOLERANCE, True) for part in parts)
+        by_python = sum(of_c(Library(portable), part[:0], 1e-6, TOLERANCE, True) for part in parts)
+        found["batch"][size] = 1e6 * (calls - by_python) / sum(map(len, parts))
     best = Library(portable).level.removeprefix("x86-64-")  # of this processor
     for level in filter(best.__ge__, ("v2", "v3", "v4")):
         found["level"][level] = 1e6 * of_c(Library(portable, level), rows, 1e-6, TOLERANCE) / 4096
     print(f"batches and levels: {found}", flush=True)
     return found
+
+
+def continuing(file: str) -> dict:
+    """Times [us] of a step of one reactor, an ignition of methane at 1 atm in steps of 1e-6 s: of
+    the library for all CPUs, which is called for each of them, without the time of Python's calls,
+    and of Cantera's CVODE, in mole numbers, without restarts. Each is the shortest of three."""
+    mechanism = load_mechanism(file)
+    library = Library(native.build_portable(generate(mechanism)))
+    Y = mechanism.mixture(f"{FUEL}:1", OXIDIZER, 1.0)
+    delay = Solver(mechanism).time_to([CONTINUING_T], ct.one_atm, Y[None], 2200.0, 1.0)[0]
+    steps, step = int(1.5 * delay / 1e-6), np.array([1e-6])
+    advance = of_level(library.calls, library.path, "")[0]
+    row = np.concatenate([[CONTINUING_T, ct.one_atm], Y])
+    place, options = (row.ctypes.data, step.ctypes.data, 0), Options(TOLERANCE, 0, 0)
+    rest = (ctypes.byref(options), None, *library._workspace())
+
+    def combred(n: int) -> float:
+        row[:] = [CONTINUING_T, ct.one_atm, *Y]
+        begun = time.process_time()
+        for _ in range(steps):
+            advance(n, *place, *rest)
+        return time.process_time() - begun
+
+    def cvode() -> float:
+        gas = mechanism.solution(transport=False)
+        gas.TPY = CONTINUING_T, ct.one_atm, Y
+        net = ct.ReactorNet([ct.IdealGasConstPressureMoleReactor(gas, clone=False)])
+        net.rtol, net.atol = CVODE_TOLERANCES
+        net.initialize()
+        begun = time.process_time()
+        for i in range(steps):
+            net.advance(1e-6 * (i + 1))
+        seconds, T = time.process_time() - begun, gas.T
+        assert abs(T - row[0]) < 1.0, (T, row[0])
+        return seconds
+
+    calls = [combred(0) for _ in range(3)]
+    found = {
+        "combred": [combred(1) - min(calls) for _ in range(3)],
+        "cvode": [cvode() for _ in range(3)],
+    }
+    us = {name: 1e6 * min(times) / steps for name, times in found.items()}
+    return {"steps": steps, **us, **stamp(__file__, file, DISPATCH)}
 
 
 def main() -> None:
@@ -299,6 +346,7 @@ def main() -> None:
             if ours:
                 write_json(RESULTS, result)
         result |= batches_and_levels()
+        result["continuing"] = {file: continuing(file) for file in (MECHANISM, "gri30.yaml")}
     if ours:
         write_json(RESULTS, result)
     print(json.dumps(result))

@@ -48,9 +48,15 @@ def batches_text() -> str:
     alone, few, many = (us(found["batch"][n]) for n in ("1", "16", "4096"))
     levels = ", ".join(f"{LEVELS[one]} {us(time)}" for one, time in found["level"].items()
                        if one in LEVELS)  # fmt: skip
+    going = ", and in ".join(
+        f"{us(one['combred'])} instead of Cantera's {us(one['cvode'])} ({name})"
+        for one, name in zip(found["continuing"].values(), ("DRM19", "GRI-3.0"), strict=True)
+    )
     return (
         f"A state of a flow takes {many} among 4096 in one call, {few} among 16 and {alone} alone "
         f"(DRM19, 1e-6 s, tolerance 0.001). By instruction set it takes: {levels}.\n\n"
+        "A single reactor that goes on through an ignition in steps of 1e-6 s takes a step in "
+        f"{going}.\n\n"
         f"{source(*SOURCE)}"
     )
 

@@ -161,12 +161,12 @@ def test_a_tolerance_that_is_none_is_refused(program, native, tmp_path, wrong):
 
 
 def test_a_state_that_is_not_valid_is_left_as_it_was(program, native, tmp_path):
-    state = initial_state(native, 1700.0).repeat(2, axis=0)
+    state = initial_state(native, 1700.0).repeat(4, axis=0)  # two for each thread
     state[1, 2:] *= 1.1  # sum Y
-    done = advance(program, native.library.path, tmp_path, state, np.array([DT, DT]))
+    done = advance(program, native.library.path, tmp_path, state, np.full(4, DT))
     assert done.returncode == 0, done.stderr
     found = np.fromfile(tmp_path / "states")
-    later, error = found[: state.size].reshape(state.shape), found[state.size :][:2]
+    later, error = found[: state.size].reshape(state.shape), found[state.size :][:4]
     assert error[0] <= 1.0 and later[0, 0] != state[0, 0]
     assert error[1] == np.inf and np.array_equal(later[1], state[1])
 

@@ -17,11 +17,11 @@ extern "C" {
 const char *combred_status_text(int status) {
   switch (status) {
     case COMBRED_OK: return "the states were advanced";
-    case COMBRED_NULL: return "states, time steps or workspace are NULL: give their addresses";
+    case COMBRED_NULL: return "states, time steps, workspace or what else the function takes are NULL: give their addresses";
     case COMBRED_STRIDE: return "dt_stride has to be 0 (one time step) or 1 (one for each state)";
     case COMBRED_DT: return "a time step is not positive and finite, in s, or is above 1e30 s";
     case COMBRED_OPTIONS:
-      return "an option is wrong: tolerance has to be positive and finite, max_steps not negative, reactor 0, 1 or 2";
+      return "an option is wrong: tolerance has to be positive and at most 1e30, max_steps not negative, reactor 0, 1 or 2";
     case COMBRED_WORKSPACE: return "the workspace is smaller than combred_workspace_size() bytes";
     case COMBRED_NOT_ADVANCED:
       return "some states are not valid, or were not advanced within max_steps: they are as they were";

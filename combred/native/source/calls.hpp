@@ -184,14 +184,16 @@ static int checked(size_t n, const double *states, const double *dt, size_t dt_s
   return COMBRED_OK;
 }
 
-// As combred_time_to or combred_advance_with_sources; pointers of which a function knows nothing are NULL.
-static int integrated(size_t n, double *states, const double *dt, size_t dt_stride, const double *until, double *time,
+// As combred_time_to or combred_advance_with_sources; pointers of which a function knows nothing are NULL. given:
+// those that it needs are not.
+static int integrated(bool given, size_t n, double *states, const double *dt, size_t dt_stride, const double *until, double *time,
                       const double *sources, const combred_options *options, combred_report *report,
                       void *workspace, size_t workspace_size) {
   const combred_options usual = {identity::TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
   const combred_options chosen = options ? *options : usual;
   combred_report none = {}, &told = report ? *report : none;
   told.not_advanced = 0;
+  if (n > 0 && !given) return COMBRED_NULL;
   fenv_t caller;
   feholdexcept(&caller);  // comparisons with NaN may trap
   const int status = checked(n, states, dt, dt_stride, chosen, workspace, workspace_size);
@@ -219,21 +221,22 @@ extern "C" {
 int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
                     const combred_options *options, combred_report *report, void *workspace,
                     size_t workspace_size) {
-  return integrated(n, states, dt, dt_stride, nullptr, nullptr, nullptr, options, report, workspace, workspace_size);
+  return integrated(true, n, states, dt, dt_stride, nullptr, nullptr, nullptr, options, report, workspace,
+                    workspace_size);
 }
 
 int combred_advance_with_sources(size_t n, double *states, const double *dt, size_t dt_stride, const double *sources,
                                  const combred_options *options, combred_report *report, void *workspace,
                                  size_t workspace_size) {
-  if (n > 0 && !sources) return COMBRED_NULL;
-  return integrated(n, states, dt, dt_stride, nullptr, nullptr, sources, options, report, workspace, workspace_size);
+  return integrated(sources, n, states, dt, dt_stride, nullptr, nullptr, sources, options, report, workspace,
+                    workspace_size);
 }
 
 int combred_time_to(size_t n, double *states, const double *dt, size_t dt_stride, const double *T, double *seconds,
                     const combred_options *options, combred_report *report, void *workspace,
                     size_t workspace_size) {
-  if (n > 0 && (!T || !seconds)) return COMBRED_NULL;
-  return integrated(n, states, dt, dt_stride, T, seconds, nullptr, options, report, workspace, workspace_size);
+  return integrated(T && seconds, n, states, dt, dt_stride, T, seconds, nullptr, options, report, workspace,
+                    workspace_size);
 }
 
 #ifdef COMBRED_MULTIPLIERS

@@ -44,8 +44,8 @@ enum combred_status {
   COMBRED_NULL = 1,      /* a pointer that has to be given is NULL */
   COMBRED_STRIDE = 2,    /* dt_stride is neither 0 nor 1 */
   COMBRED_DT = 3,        /* a time step is not positive, or above 1e30 s */
-  COMBRED_OPTIONS = 4,   /* the tolerance is not positive and finite, max_steps is negative, or there is
-                            no such reactor */
+  COMBRED_OPTIONS = 4,   /* the tolerance is not positive or above 1e30, max_steps is negative, or there
+                            is no such reactor */
   COMBRED_WORKSPACE = 5, /* the workspace is too small */
   COMBRED_NOT_ADVANCED = 6 /* some states are as they were: not valid, or not advanced within max_steps;
                               the others are advanced */
@@ -85,7 +85,7 @@ typedef struct {
    for the same states: a call of as many states as the last one begins with those that took most steps then
    (of the last 4096), which saves time and changes no result. With OpenMP, as many bytes for each thread.
 
-   A state is valid if it is finite, T from 100 to 6000 K, p positive, no Y below -1e-6, and sum Y within
+   A state is valid if it is finite, T from 100 to 6000 K, p above 0 and below 1e30 Pa, no Y below -1e-6, and sum Y within
    1e-3 of 1; negative Y are then set to 0, and Y divided by their sum. A state that is not valid, has
    not reached dt within max_steps, or would end out of these T, is left as it was, bit for bit: the call
    then returns COMBRED_NOT_ADVANCED, and the report tells how many, and which by an infinite error. All
@@ -119,8 +119,8 @@ COMBRED_PUBLIC int combred_advance_with_sources(size_t n, double *states, const 
                                                 combred_report *report, void *workspace, size_t workspace_size);
 
 /* As combred_advance by the solver alone, but a state ends after the step in which its temperature passes T
-   (n) [K] from below: seconds (n) is when it does, infinite where it does not within dt. Ignition delays of
-   many states in one call, without a network. */
+   (n) [K] from below: seconds (n) is when it does, infinite where it does not within dt, 0 where it is above T
+   before. Ignition delays of many states in one call, without a network. */
 COMBRED_PUBLIC int combred_time_to(size_t n, double *states, const double *dt, size_t dt_stride,
                                    const double *T, double *seconds, const combred_options *options,
                                    combred_report *report, void *workspace, size_t workspace_size);

@@ -48,19 +48,26 @@ def batches_text() -> str:
     alone, few, many = (us(found["batch"][n]) for n in ("1", "16", "4096"))
     levels = ", ".join(f"{LEVELS[one]} {us(time)}" for one, time in found["level"].items()
                        if one in LEVELS)  # fmt: skip
-    going = ", and in ".join(
-        f"{us(one['combred'])} instead of Cantera's {us(one['cvode'])} ({name})"
-        for one, name in zip(found["continuing"].values(), ("DRM19", "GRI-3.0"), strict=True)
-    )
+    rows = [
+        [text, *(us(one[key][who]) for one in found["continuing"].values() for who in WHO)]
+        for text, key in GOING_ON.items()
+    ]
+    head = ["one reactor that goes on", *(f"{name}, {who}" for name in ("DRM19", "GRI-3.0")
+            for who in ("combred", "Cantera's CVODE"))]  # fmt: skip
     return (
         f"A state of a flow takes {many} among 4096 in one call, {few} among 16 and {alone} alone "
         f"(DRM19, 1e-6 s, tolerance 0.001). By instruction set it takes: {levels}.\n\n"
-        "A single reactor that goes on through an ignition in steps of 1e-6 s takes a step in "
-        f"{going}.\n\n"
+        f"{table(head, rows)}\n\n"
         f"{source(*SOURCE)}"
     )
 
 
+WHO = "combred", "cvode"
+GOING_ON = {
+    "a step of 1e-6 s, 20 from states of flows": "flows",
+    "a step of 1e-6 s, through an ignition": "ignition",
+    "the whole ignition in one call": "whole",
+}
 LEVELS = {"v2": "SSE", "v3": "AVX2", "v4": "AVX-512"}
 # The columns, each with its solver, tolerance and time step.
 SHOWN = {

@@ -117,7 +117,8 @@ class Integrator(Stepper):
         """The times (n,) [s] at which states T (n,) [K], p [Pa], Y (n, n_species) pass the
         temperatures `until` (n,) [K] from below: ignition delays, in one call of the solver alone.
         Infinite where a state does not within `longest` [s], one for all or (n,); 0 where it is
-        above before; NaN where the solver fails. Raises ValueError as `attempt`, and with sources."""
+        above before; NaN where the solver fails. Raises ValueError as `attempt`, with sources too.
+        """
         if self.sources:
             raise ValueError("time_to knows no sources: advance in short steps, and look at T")
         states = states_of(T, p, Y)

@@ -38,8 +38,13 @@ def test_what_is_there_is_not_done_again_and_what_is_missing_is(checked, tmp_pat
     record = dict(checked, parts=dict(checked["parts"]))
     del record["parts"]["stirred reactors"]
     checking.write_record(path, record)
+
+    def on_progress(*said):
+        assert (tmp_path / "lock").read_text().startswith("process")
+        done.append(said)
+
     found = check_mechanism(
-        "h2o2.yaml", folder=tmp_path, workers=1, size=0.05, on_progress=lambda *a: done.append(a)
+        "h2o2.yaml", folder=tmp_path, workers=1, size=0.05, on_progress=on_progress
     )
     assert found["parts"] == checked["parts"] and found["times"] == checked["times"]
     assert done[0][:2] == (7, 9) and done[-1][:2] == (9, 9)

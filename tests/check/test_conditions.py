@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from combred.check import conditions as check_conditions
 from combred.check.conditions import find_conditions
 from combred.chemistry.reactor import CVODE
 from combred.experiments.ignition.rollout import AT, TRIED, WITHIN
@@ -20,6 +21,11 @@ def test_the_lowest_temperature_is_the_first_that_ignites_by_cvode(h2o2, conditi
 def test_names_are_the_mechanism_s(h2o2, solver, conditions):
     same = find_conditions(h2o2, solver, "h2", "o2:1, n2:3.76")
     assert same.fuel == "H2:1" and same.oxidizer == "O2:1, N2:3.76" and same.T0 == conditions.T0
+
+
+def test_gas_that_ignites_above_the_usual_range_has_one_upwards(h2o2, solver, monkeypatch):
+    monkeypatch.setattr(check_conditions, "coldest_ignition", lambda *_: 2025.0)
+    assert find_conditions(h2o2, solver).T0 == (2025.0, 2225.0)
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,15 @@ def test_wrong_numbers_are_above_their_limits(checked):
             parts[name] = []
 
     assert verdict(nothing) == ["ignition delay"]
+
+    def skipped(dt, rows):
+        parts = checked["parts"] | {f"ignitions, dt {dt} s": rows}
+        return [row["skipped"] for row in judge(checked | {"parts": parts}) if row["skipped"]]
+
+    of = checked["parts"]["ignitions, dt 1e-06 s"]
+    assert skipped("1e-06", []) == ["no ignition that was drawn suits this dt"]
+    lost = [of[0] | {"delay": None}, *of[1:]]
+    assert skipped("1e-06", lost) == ["CVODE fails in 1 of 2 ignitions"]
     assert verdict(lambda parts: parts["premixed flame"]["errors"].update(speed_error=None)) == [
         "premixed flame: speed"
     ]

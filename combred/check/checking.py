@@ -22,6 +22,7 @@ from combred.chemistry.reactions import read_reactions
 from combred.config.fields import require
 from combred.files.records import read_begun, strict, write_record
 from combred.native.solver import Solver, generate
+from combred.processes.lock import opened_folder
 from combred.processes.machine import machine
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
@@ -63,7 +64,7 @@ def check_mechanism(  # noqa: PLR0913
     ignitions and states, relative to the usual ones; on_progress(parts done, parts, what is done).
 
     Raises ValueError where the mechanism has rates that are not known, where the fuel is not plain
-    or does not ignite; RuntimeError without a C++ compiler.
+    or does not ignite, or where the folder is in use; RuntimeError without a C++ compiler.
     """
     require(0.0 < size <= 1000.0, f"size={size} has to be above 0, and at most 1000")
     require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
@@ -71,37 +72,38 @@ def check_mechanism(  # noqa: PLR0913
     folder = folder or default_folder(file, phase)
     gas = name_mixture(mechanism, fuel, oxidizer)  # a question is asked before the long compilation
     mechanism.mixture(gas.fuel, gas.oxidizer, 1.0)
-    begun = time.perf_counter()
-    solver = Solver(mechanism)
-    built = time.perf_counter() - begun
-    of = find_conditions(mechanism, solver, gas.fuel, gas.oxidizer)
-    inputs = {
-        "mechanism": mechanism.name,
-        "phase": mechanism.phase,
-        "sha256": mechanism.sha256,
-        "text": hashlib.sha256(mechanism.text.encode()).hexdigest(),  # has the transport data, too
-        "conditions": strict(asdict(of)),
-        "size": size,
-        "version": combred.__version__,
-        "solver": hashlib.sha256("".join(generate(mechanism).values()).encode()).hexdigest(),
-    }
-    record = read_begun(folder / RECORD, inputs, "check") or {
-        "inputs": inputs,
-        "about": about(mechanism, built),
-        "seconds": {},
-        "parts": {},
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    _do_parts(record, folder / RECORD, mechanism, of, workers, on_progress)
-    if "times" not in record:  # alone on the machine
-        with one_thread():
-            record["times"] = states.times(mechanism, solver, of)
-        record["machine"] = machine()
-    record["verdict"] = strict(judge(record))
-    write_record(folder / RECORD, record)
-    count = len(parts(size)) + 1
-    on_progress(count, count, "times")
-    return record
+    with opened_folder(folder):
+        begun = time.perf_counter()
+        solver = Solver(mechanism)
+        built = time.perf_counter() - begun
+        of = find_conditions(mechanism, solver, gas.fuel, gas.oxidizer)
+        inputs = {
+            "mechanism": mechanism.name,
+            "phase": mechanism.phase,
+            "sha256": mechanism.sha256,
+            # With the transport data.
+            "text": hashlib.sha256(mechanism.text.encode()).hexdigest(),
+            "conditions": strict(asdict(of)),
+            "size": size,
+            "version": combred.__version__,
+            "solver": hashlib.sha256("".join(generate(mechanism).values()).encode()).hexdigest(),
+        }
+        record = read_begun(folder / RECORD, inputs, "check") or {
+            "inputs": inputs,
+            "about": about(mechanism, built),
+            "seconds": {},
+            "parts": {},
+        }
+        _do_parts(record, folder / RECORD, mechanism, of, workers, on_progress)
+        if "times" not in record:  # alone on the machine
+            with one_thread():
+                record["times"] = states.times(mechanism, solver, of)
+            record["machine"] = machine()
+        record["verdict"] = strict(judge(record))
+        write_record(folder / RECORD, record)
+        count = len(parts(size)) + 1
+        on_progress(count, count, "times")
+        return record
 
 
 def _do_parts(

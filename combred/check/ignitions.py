@@ -46,9 +46,9 @@ def draw(
 def delays(
     mechanism: Mechanism, solver: Solver, of: Conditions, dt: float, count: int
 ) -> list[dict]:
-    """Each of `count` ignitions that CVODE can integrate: T0 [K], p [Pa], phi, CVODE's delay [s],
-    and the relative error of the solver's for each of `TOLERANCES` ("errors"), infinite where it
-    does not ignite."""
+    """Each of at most `count` ignitions: T0 [K], p [Pa], phi, CVODE's delay [s], NaN where it
+    fails, and the relative error of the solver's for each of `TOLERANCES` ("errors"), infinite
+    where it does not ignite."""
     drawn = draw(mechanism, solver, of, dt, count)
     if not drawn.cases:
         return []
@@ -57,8 +57,7 @@ def delays(
         at = copy.copy(solver)
         at.tolerance = tolerance
         errors[f"{tolerance:g}"] = drawn.compare(drawn.follow(at, exact), exact)
-    rows = [
+    return [
         {**vars(case), "delay": exact[i], "errors": {name: off[i] for name, off in errors.items()}}
         for i, case in enumerate(drawn.cases)
     ]
-    return [row for row in rows if np.isfinite(row["delay"])]  # else CVODE has failed

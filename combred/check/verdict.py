@@ -5,6 +5,7 @@ Takes the numbers of check.json; gives rows of plain numbers, which the page sho
 
 import math
 
+from combred.chemistry.agreement import CHECKED
 from combred.native.solver.generator import TOLERANCE
 
 DELAY = 1e-3  # largest error of an ignition delay at the default tolerance
@@ -17,13 +18,20 @@ MEANS = 1e-3  # of the mean T of a stirred reactor
 def judge(record: dict) -> list[dict]:
     """Rows of the verdict: what was compared, the worst value found ("worst"), its "limit", its
     "unit" ("1": relative; "K"; "states"), and whether it is "right"; `worst` is None where there is
-    no result, which is wrong, but for what a mechanism does not allow, with the reason
+    no result, which is wrong, but for what could not be compared, with the reason
     ("skipped")."""
     parts = record["parts"]
     delays = [row for rows in ignition_parts(parts).values() for row in rows]
     rows = [_row("ignition delay", worst_delay(delays, TOLERANCE), DELAY)]
+    for name, compared in ignition_parts(parts).items():
+        if lost := len(parts[name]) - len(compared):
+            rows.append(_left(name, f"CVODE fails in {lost} of {len(parts[name])} ignitions"))
+        elif not compared:
+            rows.append(_left(name, "no ignition that was drawn suits this dt"))
     states = parts["states of flows"]
     rows.append(_row("solver in doubles, states of flows", states["labels"], REFERENCE))
+    if lost := CHECKED - states["checked"]:
+        rows.append(_left("CVODE, states of flows", f"it fails in {lost} of {CHECKED} states"))
     rows.append(_row("states of flows that are bad", states["bad"], 0, "states"))
     rows.append(_row("states of flows that fail", states["failed"], 0, "states"))
     for part, what, error, limit, unit in (
@@ -33,7 +41,7 @@ def judge(record: dict) -> list[dict]:
     ):
         found = parts[part]
         if "skipped" in found:
-            rows.append(_row(f"{part}: {what}", None, limit, unit, found["skipped"]))
+            rows.append(_left(f"{part}: {what}", found["skipped"], limit, unit))
             continue
         off = [case["errors"][error]["largest"] for case in found.get("cases", [])]
         worst = max(map(size_of, off or [found["errors"][error]]))
@@ -43,9 +51,13 @@ def judge(record: dict) -> list[dict]:
 
 
 def ignition_parts(parts: dict) -> dict[str, list[dict]]:
-    """The ignitions by the name of their part, the shortest time step first."""
+    """The ignitions that CVODE could integrate by the name of their part, the shortest time step
+    first."""
     names = [name for name in parts if name.startswith("ignitions")]
-    return {name: parts[name] for name in sorted(names, key=lambda name: float(name.split()[-2]))}
+    return {
+        name: [row for row in parts[name] if row["delay"] is not None]
+        for name in sorted(names, key=lambda name: float(name.split()[-2]))
+    }
 
 
 def worst_delay(rows: list[dict], tolerance: float) -> float | None:
@@ -60,14 +72,12 @@ def size_of(error: float | None) -> float:
     return math.inf if error is None or math.isnan(error) else abs(error)
 
 
-def _row(what: str, found: float | None, limit: float, unit: str = "1", skipped: str = "") -> dict:
+def _row(what: str, found: float | None, limit: float, unit: str = "1") -> dict:
     worst = None if found is None or not math.isfinite(found) else found
-    right = bool(skipped) or (worst is not None and worst <= limit)
-    return {
-        "what": what,
-        "worst": worst,
-        "limit": limit,
-        "unit": unit,
-        "right": right,
-        "skipped": skipped,
-    }
+    right = worst is not None and worst <= limit
+    row = {"what": what, "worst": worst, "limit": limit, "unit": unit}
+    return row | {"right": right, "skipped": ""}
+
+
+def _left(what: str, reason: str, limit: float = DELAY, unit: str = "1") -> dict:
+    return _row(what, None, limit, unit) | {"right": True, "skipped": reason}

@@ -27,12 +27,13 @@ def difference_from_cvode(
     after: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray:
     """(n,): the `relative_difference` of each result from that of CVODE with the tolerances `RTOL`
-    and `ATOL`; NaN where CVODE fails.
+    and `ATOL`; NaN where CVODE fails. As in the solver, negative Y are 0 first, and the sum is 1.
 
     before: T (n,) [K], p (n,) [Pa], Y (n, n_species); after: T (n,) [K], Y (n, n_species), dt [s]
     later, a float or (n,).
     """
     T0, p, Y0 = before
+    Y0 = np.maximum(Y0, 0.0) / np.maximum(Y0, 0.0).sum(1, keepdims=True)
     exact = CVODE(mechanism, RTOL, ATOL).attempt(T0, p, Y0, dt).or_nan()
     return relative_difference((T0, Y0), exact, after)
 

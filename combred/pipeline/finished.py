@@ -1,40 +1,36 @@
 """A run that is finished: the same command again has nothing to do, and says so in a second.
 
 `finish` keeps what a finished run was made from, and its files, in finished.json; `finished`
-compares both, before torch and Cantera are loaded.
+compares both, before torch is loaded.
 """
 
-import re
+import hashlib
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
 import combred
+from combred.chemistry.mechanism_file import find, read, stand_alone
 from combred.config.command import resolve
 from combred.config.settings import Settings
 from combred.files.records import digest, read_json, write_record
 
 RECORD = "finished.json"
-NAMED = re.compile(r"[^\s\"'\[{,]+\.ya?ml(?=/)")  # another file, of which a phase takes a section
 OTHERS = RECORD, "lock", "run.log"
 RESULTS = "surrogate.pt", "surrogate.cpp", "libsurrogate.so", "rejected.pt", "report.html"
 
 
 def made_from(settings: Settings) -> dict:
-    """What a run depends on: settings, versions, the code, the mechanism's file."""
+    """What a run depends on: settings, versions, the code, the mechanism with what it takes
+    from other files. Raises as `find`, `read` and `stand_alone`."""
+    path = find(settings.mechanism)
+    mechanism = stand_alone(read(path), path.parent)
     code = max(path.stat().st_mtime_ns for path in Path(combred.__file__).parent.rglob("*.[chp]*"))
     return {
         "settings": {k: v for k, v in asdict(settings).items() if k != "workers"},
         "versions": {"combred": combred.__version__, "cantera": version("cantera"), "code": code},
-        "mechanism": _mechanism(Path(settings.mechanism)),
+        "mechanism": hashlib.sha256(mechanism.encode()).hexdigest(),
     }
-
-
-def _mechanism(file: Path) -> list[str]:
-    """The digests of a mechanism's file, and of the files that it names; [] of a name alone."""
-    named = NAMED.findall(file.read_text(errors="replace")) if file.is_file() else []
-    every = [file, *(folder / name for name in named for folder in (file.parent, Path()))]
-    return [digest(path) for path in every if path.is_file()]
 
 
 def finish(folder: Path, settings: Settings, status: int) -> None:

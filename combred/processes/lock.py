@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,3 +34,22 @@ def locked(folder: Path, other: str = "run=NAME") -> Iterator[None]:
             yield
         finally:
             file.truncate(0)
+
+
+@contextmanager
+def opened_folder(folder: Path) -> Iterator[None]:
+    """A folder with its lock held, made where it is missing; removed at the end where it was made
+    and nothing was written. Raises ValueError as `locked`, and where it cannot be made."""
+    made = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(
+            f"the folder {folder} cannot be made ({error.strerror}): give another with --folder"
+        ) from error
+    try:
+        with locked(folder, "--folder"):
+            yield
+    finally:
+        if made and [path.name for path in folder.iterdir()] == ["lock"]:
+            shutil.rmtree(folder)

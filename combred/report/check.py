@@ -66,7 +66,7 @@ def comparisons(record: dict) -> Table:
     rows = []
     for row in record["verdict"]:
         above = " **above**" if row["worst"] is not None and not row["right"] else ""
-        limit = value(row | {"worst": row["limit"]})
+        limit = value(row | {"worst": row["limit"], "right": True})
         rows.append([row["what"], value(row) + above, limit])
     caption = (
         "Worst values. The solver at its default tolerance is compared with CVODE (ignitions) or "
@@ -78,12 +78,15 @@ def comparisons(record: dict) -> Table:
 
 
 def value(row: dict) -> str:
-    """The worst value of a row of the verdict."""
+    """The worst value of a row of the verdict; one that would read as its limit has all digits."""
     if row["worst"] is None:
         return f"not compared: {row['skipped']}" if row["skipped"] else "**no result**"
-    if row["unit"] == "1":
-        return percent(row["worst"])
-    return f"{significant(row['worst'], 2)} {row['unit']}"
+    scale, unit = (100.0, "%") if row["unit"] == "1" else (1.0, row["unit"])
+    found, limit = (
+        percent(x) if unit == "%" else f"{significant(x, 2)} {unit}"
+        for x in (row["worst"], row["limit"])
+    )
+    return found if row["right"] or found != limit else f"{scale * row['worst']:.12g}{NBSP}{unit}"
 
 
 def further(record: dict) -> str:

@@ -7,9 +7,6 @@ that is not finished as reduce.DIGEST.json. None is lost, and each goes on where
 
 import hashlib
 import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
@@ -20,7 +17,6 @@ import combred
 from combred.chemistry.mechanism import Mechanism
 from combred.config.fields import require
 from combred.files.records import digest_of, read_begun, read_record, strict
-from combred.processes.lock import locked
 from combred.skeletal.cases import Ranges
 from combred.skeletal.references import code_digest
 
@@ -49,20 +45,6 @@ class Wanted:
             self.refit == 0.0 or 1.0 < self.refit <= WIDEST,
             f"refit={self.refit} is neither 0 nor a factor from 1 to {WIDEST:g}: 1.3 is usual",
         )
-
-
-@contextmanager
-def opened_folder(folder: Path) -> Iterator[None]:
-    """A folder, made where it is missing, in which no other process reduces; removed at the end
-    where it was made and nothing was written. Raises ValueError while another process has it."""
-    made = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with locked(folder, "--folder"):
-            yield
-    finally:
-        if made and [path.name for path in folder.iterdir()] == ["lock"]:
-            shutil.rmtree(folder)
 
 
 def begun(file: Path, mechanism: Mechanism, ranges: Ranges, wanted: Wanted) -> dict:

@@ -22,6 +22,7 @@ from combred.chemistry.states import HIGHEST_T, LOWEST_T
 from combred.config.fields import require
 from combred.experiments.ignition.rollout import coldest_ignition
 from combred.files.records import write_record
+from combred.processes.lock import opened_folder
 from combred.processes.workers import Processes
 from combred.skeletal import cases
 from combred.skeletal.base import Base, OnProgress
@@ -30,7 +31,7 @@ from combred.skeletal.compiled import Chemistry
 from combred.skeletal.flames import HELD_OUT, JUDGED, DetailedFlame, Solved
 from combred.skeletal.judging import opened
 from combred.skeletal.large import opened_detailed
-from combred.skeletal.record import RECORD, Wanted, begun, opened_folder
+from combred.skeletal.record import RECORD, Wanted, begun
 from combred.skeletal.references import Asked, Results, detailed_results, judges_of
 from combred.skeletal.refit import refit as refitted
 from combred.skeletal.result import write_result

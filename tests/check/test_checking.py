@@ -38,8 +38,13 @@ def test_what_is_there_is_not_done_again_and_what_is_missing_is(checked, tmp_pat
     record = dict(checked, parts=dict(checked["parts"]))
     del record["parts"]["stirred reactors"]
     checking.write_record(path, record)
+
+    def on_progress(*said):
+        assert (tmp_path / "lock").read_text().startswith("process")
+        done.append(said)
+
     found = check_mechanism(
-        "h2o2.yaml", folder=tmp_path, workers=1, size=0.05, on_progress=lambda *a: done.append(a)
+        "h2o2.yaml", folder=tmp_path, workers=1, size=0.05, on_progress=on_progress
     )
     assert found["parts"] == checked["parts"] and found["times"] == checked["times"]
     assert done[0][:2] == (7, 9) and done[-1][:2] == (9, 9)
@@ -94,6 +99,15 @@ def test_wrong_numbers_are_above_their_limits(checked):
             parts[name] = []
 
     assert verdict(nothing) == ["ignition delay"]
+
+    def skipped(dt, rows):
+        parts = checked["parts"] | {f"ignitions, dt {dt} s": rows}
+        return [row["skipped"] for row in judge(checked | {"parts": parts}) if row["skipped"]]
+
+    of = checked["parts"]["ignitions, dt 1e-06 s"]
+    assert skipped("1e-06", []) == ["no ignition that was drawn suits this dt"]
+    lost = [of[0] | {"delay": None}, *of[1:]]
+    assert skipped("1e-06", lost) == ["CVODE fails in 1 of 2 ignitions"]
     assert verdict(lambda parts: parts["premixed flame"]["errors"].update(speed_error=None)) == [
         "premixed flame: speed"
     ]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from combred.check import conditions as check_conditions
 from combred.check.conditions import find_conditions
 from combred.chemistry.reactor import CVODE
 from combred.experiments.ignition.rollout import AT, TRIED, WITHIN
@@ -22,12 +23,17 @@ def test_names_are_the_mechanism_s(h2o2, solver, conditions):
     assert same.fuel == "H2:1" and same.oxidizer == "O2:1, N2:3.76" and same.T0 == conditions.T0
 
 
+def test_gas_that_ignites_above_the_usual_range_has_one_upwards(h2o2, solver, monkeypatch):
+    monkeypatch.setattr(check_conditions, "coldest_ignition", lambda *_: 2025.0)
+    assert find_conditions(h2o2, solver).T0 == (2025.0, 2225.0)
+
+
 @pytest.mark.parametrize(
     ("fuel", "oxidizer", "message"),
     [
         ("CH4:1", "auto", "no species 'CH4'"),
         ("H2O:1", "auto", "does not burn"),
-        ("H2:1", "O2:1, N2:1000", "does not ignite within 0.05 s below 2175 K"),
+        ("H2:1", "O2:1, N2:1000", "does not ignite within 0.05 s below 2175 K.*rise of T of 400 K"),
     ],
 )
 def test_what_does_not_burn_is_an_error(h2o2, solver, fuel, oxidizer, message):

@@ -8,7 +8,7 @@ import pytest
 from combred.check.ignitions import LONGEST, SHORTEST, delays, draw
 from combred.chemistry.reactor import Reactor
 from combred.chemistry.stepper import Solution
-from combred.experiments.ignition.delay import time_to
+from combred.experiments.ignition.delay import IgnitionDelays, time_to
 
 DT = 1e-6  # s
 
@@ -58,3 +58,10 @@ def test_a_wrong_solver_is_found(h2o2, solver, conditions, rows):
 
     found = delays(h2o2, SimpleNamespace(attempt=inert), conditions, DT, 2)
     assert [row["errors"]["0.01"] for row in found] == [np.inf, np.inf]
+
+
+def test_ignitions_that_cvode_cannot_integrate_are_rows_without_a_delay(
+    h2o2, solver, conditions, monkeypatch
+):
+    monkeypatch.setattr(IgnitionDelays, "reference", lambda self: [np.nan] * len(self.cases))
+    assert [np.isnan(row["delay"]) for row in delays(h2o2, solver, conditions, DT, 2)] == [True] * 2

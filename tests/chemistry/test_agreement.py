@@ -31,6 +31,13 @@ def test_a_difference_is_relative_to_the_change_and_a_floor(mechanism, exact):
     assert difference_from_cvode(mechanism, before, dt, (T, moved_Y)) == pytest.approx(expected)
 
 
+def test_negative_mass_fractions_are_nothing_as_in_the_solver(mechanism, exact):
+    (T0, p, Y0), dt, after = exact
+    transported = np.where(Y0 < 1e-12, -5e-7, Y0)
+    off = difference_from_cvode(mechanism, (T0, p, transported), dt, after)
+    assert np.any(transported < 0.0) and off.max() < 1e-6
+
+
 def test_the_largest_is_told_and_refused_where_it_is_too_large(mechanism):
     off = np.array([0.0, 5e-4, np.nan])
     assert require_small(mechanism, off) == (5e-4, 2)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from combred.processes.lock import locked
+from combred.processes.lock import locked, opened_folder
 
 HOLD = """
 import sys, time
@@ -40,3 +40,10 @@ def test_a_lock_is_free_after_an_error(tmp_path):
             raise KeyError
     with locked(tmp_path):
         pass
+
+
+def test_a_folder_that_cannot_be_made_is_told_with_the_option(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="cannot be made .*another with --folder"):
+        with opened_folder(tmp_path / "file/folder"):
+            pass

@@ -97,6 +97,8 @@ def test_what_is_above_a_limit_heads_the_page(tmp_path, record):
     assert 'class="alarm"><strong>ignition delay</strong>: <strong>no result' in found.source
     record["verdict"][0]["worst"] = 2e-3
     assert comparisons(record).rows[0][1].endswith(" **above**")
+    record["verdict"][0]["worst"] = 1.0004e-3
+    assert comparisons(record).rows[0][1:] == ["0.10004\u00a0% **above**", "0.10\u00a0%"]
 
 
 def test_nothing_compared_is_told(tmp_path, record):

@@ -171,6 +171,6 @@ def coldest_ignition(
             remedy += ", or a mechanism whose reactions form radicals of these species (initiation)"
         raise ValueError(
             f"{mechanism.name}: {fuel} in {oxidizer} does not ignite within {within:g} s below "
-            f"{TRIED[-1]:g} K at {p / ct.one_atm:g} atm: {remedy}"
+            f"{TRIED[-1]:g} K at {p / ct.one_atm:g} atm, by a rise of T of {IGNITED:g} K: {remedy}"
         )
     return float(TRIED[ignited[0]])

@@ -7,15 +7,15 @@ simulation, dataset and surrogate share, and which an exported surrogate carries
 import contextlib
 import difflib
 import functools
-import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import cantera as ct
 import numpy as np
 
+from combred.chemistry.composition import Composition, moles
 from combred.chemistry.mechanism_file import (
     find,
     phase_of,
@@ -35,8 +35,6 @@ from combred.chemistry.polynomials import read_polynomials
 from combred.chemistry.states import require_real
 from combred.config.fields import require, shown
 
-AMOUNT = r"\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
-Composition = str | Mapping[str, float]  # in moles, as "CH4:1" or {"CH4": 1.0}
 CACHED = threading.Lock()  # for the phases of `_gas`
 
 
@@ -111,24 +109,7 @@ class Mechanism:
     def moles(self, composition: Composition) -> dict[str, str]:
         """The moles of species of a composition. Raises ValueError where a species is unknown or
         has no moles."""
-        if isinstance(composition, Mapping):  # names may have a comma or a colon
-            parts = [(name, str(amount)) for name, amount in composition.items()]
-        else:
-            parts = [part.partition(":")[::2] for part in composition.split(",")]
-        if any("=" in name and name.strip() not in self.species_names for name, _ in parts):
-            raise ValueError(
-                f"write {shown(composition).replace('=', ':')!r} for {shown(composition)!r}"
-            )
-        found = {}
-        for given, amount in parts:
-            name, moles = self.species_names[self.index(given.strip())], amount.strip() or "1"
-            if name in found or not re.fullmatch(AMOUNT, moles, re.IGNORECASE):
-                raise ValueError(
-                    f"{shown(composition)!r} has {shown(moles)!r} moles of {name}: give numbers, "
-                    "and each species once, as in 'O2:1, N2:3.76'"
-                )
-            found[name] = moles
-        return found
+        return moles(composition, self.species_names, self.index)
 
     def mixture(
         self, fuel: Composition, oxidizer: Composition, phi: float | Sequence[float] | np.ndarray

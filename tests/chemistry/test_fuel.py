@@ -33,6 +33,11 @@ def test_several_fuels_are_a_question(file, some):
     assert "HO2" not in str(refused.value) and "C2H4" not in str(refused.value)
 
 
+def test_where_no_species_is_a_fuel_the_example_is_one_of_them():
+    with pytest.raises(ValueError, match="no species of air.yaml .*as in O:1"):
+        choose_fuel(load_mechanism("air.yaml"))
+
+
 LUMPED = "C11H22", "C4H8", "C3H6", "C2H2", "CH4", "CH3", "H"
 BREAKS, LOSES = "C11H22 => 2 C4H8 + C3H6", "CH4 <=> CH3 + H"
 TWO = "C11H22 => 3 C3H6 + C2H2 + 2 H", "C4H8 => C2H2 + 2 CH3"

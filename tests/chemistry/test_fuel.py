@@ -96,7 +96,7 @@ def test_a_mixture_has_the_equivalence_ratio_asked_for(drm19):
         ("C3H8:1", "O2:1", "has no species 'C3H8'"),
         ("CH4:x", "O2:1", "'x' moles of CH4"),
         ("CH4:-1", "O2:1", "'-1' moles"),
-        ("CH4:0", "O2:1", "cannot mix"),
+        ("CH4:0", "O2:1", "cannot mix them. Name a fuel that burns.* moles above 0"),
         ("CH4=1", "O2:1", "write 'CH4:1' for 'CH4=1'"),
         ({"CH4": "x"}, "O2:1", "'x' moles of CH4"),
         ("H2O:1", "O2:1", "does not burn"),

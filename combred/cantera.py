@@ -62,7 +62,7 @@ def ignition_delay(
     `combred.ignition_delay`, which tells the criteria and the other arguments. Multipliers as in
     `advance`, which raises the same errors."""
     phase = _phase(states)
-    T, p, Y = states.T.ravel(), states.P.ravel(), states.Y.reshape(states.size, -1)
+    T, p, Y = states.T.ravel(), states.P.ravel(), states.Y.reshape(states.size, phase.n_species)
     found = criteria.ignition_delay(of_phase(solver, phase), T, p, Y, criterion, **how)  # type: ignore[arg-type]
     return found.reshape(states.shape)
 
@@ -88,6 +88,8 @@ def psr(
         ) from error
     found = _new(inflow, shape)
     n = found.size
+    if not n:
+        return found
     T, p = (np.broadcast_to(x, shape).reshape(n) for x in (inflow.T, inflow.P))
     wall = {name: np.broadcast_to(x, shape).reshape(n) for name, x in given.items()}
     Y = np.broadcast_to(inflow.Y, (*shape, phase.n_species)).reshape(n, -1)
@@ -240,8 +242,9 @@ def with_multipliers(solver: Advance, phase: ct.Solution) -> Advance:
     i = int(np.flatnonzero(factors != own)[0]) if own.shape == factors.shape else 0
     raise ValueError(
         f"reaction {i + 1} of the phase {phase.name}, {phase.reaction(i).equation}, has the "
-        f"multiplier {factors[i]}, which this solver does not have: set it to 1 "
-        "(gas.set_multiplier(1.0)), or give combred.solver(FILE), which takes those of the phase"
+        f"multiplier {factors[i]}, which this solver does not have: give each reaction that of the "
+        f"solver, as gas.set_multiplier({own[i]}, {i}), or take combred.solver(FILE), which takes "
+        "those of the phase"
     )
 
 

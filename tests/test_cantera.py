@@ -3,6 +3,7 @@
 import itertools
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import cantera as ct
 import numpy as np
@@ -122,6 +123,19 @@ def test_other_species_are_refused():
         combred.cantera.advance(solver, states, 1e-6)
     with pytest.raises(ValueError, match="the phase has the species"):
         combred.cantera.Reactor(ct.Solution("gri30.yaml"), combred.CVODE(solver.mechanism))
+
+
+def test_of_no_states_there_are_no_results():
+    solver, none = combred.solver("h2o2.yaml"), ct.SolutionArray(start(), (2, 0))
+    assert combred.cantera.advance(solver, none, 1e-6).shape == (2, 0)
+    assert combred.cantera.ignition_delay(solver, none).shape == (2, 0)
+    assert combred.cantera.psr(solver, none, 1e-3).shape == (2, 0)
+
+
+def test_a_phase_without_the_multipliers_of_the_solver_is_told_which_to_set():
+    solver = SimpleNamespace(factors=np.full(start().n_reactions, 1.5))  # of with_multipliers
+    with pytest.raises(ValueError, match=r"gas.set_multiplier\(1.5, 0\)"):
+        combred.cantera.with_multipliers(solver, start())
 
 
 def test_cvode_and_a_loaded_library_have_the_same_door():

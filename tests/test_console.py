@@ -43,6 +43,7 @@ def test_check_writes_a_page_and_tells_the_verdict(tmp_path, monkeypatch, capsys
     [
         (["check", "none.yaml"], "there is no mechanism 'none.yaml'"),
         (["check", "gri30.yaml"], "several fuels"),
+        (["check", "drm19-99k"], "did you mean drm19-38k"),
         (["export", "drm20", "folder"], "did you mean drm19"),
         (["export", "drm20", "case", "--openfoam"], "did you mean drm19"),
     ],

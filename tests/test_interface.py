@@ -35,6 +35,12 @@ def test_of_an_unknown_name_the_nearest_is_told(name, near):
         combred.native.compile_CUDA  # noqa: B018
 
 
+@pytest.mark.parametrize("wrong", [3.0, {"heating": 1.0}])
+def test_sources_of_another_type_are_refused_at_once(wrong):
+    with pytest.raises(TypeError, match="give combred.Sources or None"):
+        combred.solver("h2o2.yaml").with_sources(wrong)
+
+
 def test_the_wheel_has_every_package():
     text = (PACKAGE.parent / "pyproject.toml").read_text()
     listed = set(tomllib.loads(text)["tool"]["setuptools"]["packages"])

@@ -67,7 +67,8 @@ def check_mechanism(  # noqa: PLR0913
     or does not ignite, or where the folder is in use; RuntimeError without a C++ compiler.
     """
     require(0.0 < size <= 1000.0, f"size={size} has to be above 0, and at most 1000")
-    require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
+    whole = isinstance(workers, int) and workers >= 0
+    require(whole, f"workers={workers} has to be a whole number from 0 up; 0: one of each core")
     mechanism = load_mechanism(file, phase)
     folder = folder or default_folder(file, phase)
     gas = name_mixture(mechanism, fuel, oxidizer)  # a question is asked before the long compilation

@@ -3,6 +3,7 @@
 Takes a file, or the name of a model; gives lines for the command `combred check`.
 """
 
+import difflib
 import os
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import cantera as ct
 from combred.libraries import LIBRARY, load, names_mechanism
 from combred.native.damage import is_sealed
 from combred.native.exporter import SOLVER_LIBRARY
+
+LIKE = 0.75  # of two names, as difflib counts
 
 
 def describe(what: str) -> dict[str, str]:
@@ -31,10 +34,12 @@ def describe(what: str) -> dict[str, str]:
 
 
 def _is_network(path: Path) -> bool:
+    """Whether it is one, or nothing whose name is like that of one."""
     from combred.surrogates.files.shipped import STAGE, models
 
     stages = os.path.isdir(path) and any(map(STAGE.fullmatch, os.listdir(path)))
-    return str(path) in models() or path.suffix == ".safetensors" or stages
+    near = not os.path.exists(path) and difflib.get_close_matches(str(path), models(), 1, LIKE)
+    return bool(near) or str(path) in models() or path.suffix == ".safetensors" or stages
 
 
 def _library(path: Path) -> dict[str, str]:

@@ -49,7 +49,9 @@ def choose_fuel(mechanism: Mechanism) -> str:
     names = list(dict.fromkeys([*lumped, *fuels]))
     several = f"{mechanism.name} has several fuels: {', '.join(names)}. Name"
     none = f"no species of {mechanism.name} is plainly its fuel. Name"
-    raise ValueError(f"{several if names else none} one, as in {[*names, 'CH4'][0]}:1")
+    raise ValueError(
+        f"{several if names else none} one, as in {[*names, *mechanism.species_names][0]}:1"
+    )
 
 
 def _fuels(mechanism: Mechanism) -> tuple[list[str], dict[str, dict[str, float]]]:

@@ -137,10 +137,9 @@ class Mechanism:
                     found[i] = gas.Y
         except ct.CanteraError as error:
             _gas.cache_clear()  # the state of the phase may be none
-            reason = [line for line in str(error).splitlines() if line.strip(" *")][-1]
             raise ValueError(
-                f"{both}: {self.name} cannot mix them ({shown(reason, 120)}). Give compositions in "
-                "moles, as in 'O2:1, N2:3.76'."
+                f"{both}: Cantera cannot mix them. Name a fuel that burns and an oxidizer with "
+                "oxygen, each in finite moles above 0, as in 'O2:1, N2:3.76'."
             ) from error
         if each and np.array_equal(found[-2], found[-1]):
             raise ValueError(f"{both}: this fuel does not burn: name one that does, as in CH4:1")

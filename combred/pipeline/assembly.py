@@ -6,12 +6,13 @@ read if it was made with the settings of now, and refused otherwise.
 
 import functools
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from rich.markup import escape
 
 from combred.experiments import judges
+from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.judges import References
 from combred.experiments.storage import Answers
 from combred.files.records import ANOTHER_RUN, read_record, require_same
@@ -19,6 +20,7 @@ from combred.judging import exceeded
 from combred.pipeline import artefacts
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact, stored_inputs
+from combred.pipeline.resolved import of_settings
 from combred.pipeline.run import Run
 from combred.pipeline.stages import stage_table
 from combred.pipeline.start import starting_point
@@ -28,11 +30,24 @@ from combred.pipeline.steps import sample as sampling
 from combred.pipeline.steps import search as searching
 from combred.pipeline.steps import train as training
 from combred.pipeline.steps.sample import Data, read_data
-from combred.pipeline.steps.validate import load_validation, refer
+from combred.pipeline.steps.validate import SETTINGS, load_validation, refer
 from combred.pipeline.tables import shape
 from combred.surrogates.files.card import describe_accuracy, describe_training, make_card
 from combred.surrogates.library.choice import fastest
 from combred.surrogates.model.surrogate import Surrogate
+
+
+def require_cases(run: Run) -> None:
+    """Raises ValueError, with the settings, where the criteria have no range of cases, or a case of
+    the lowest T0 of the validation does not ignite: before anything is sampled and trained."""
+    s = run.settings
+    if s.stage and s.reduction.criteria:
+        artefacts.criteria(run)
+    if not s.only:
+        coldest = replace(s.validation, T0=[min(s.validation.T0)])
+        one = Ignitions.of(run.mechanism, run.mixture, coldest)
+        with of_settings(SETTINGS[Ignitions]):
+            list(map(one.steps_to_equilibrium, one.cases, one.Y0))
 
 
 def sample(run: Run) -> Data:

@@ -82,6 +82,7 @@ def prepare(settings: Settings) -> Run:
     if settings.network.kinetics:
         with of_settings("network.kinetics=true"):
             readable(mechanism)  # refuses unknown kinds of rates, before anything is sampled
+    assembly.require_cases(run)
     run.folder.mkdir(parents=True, exist_ok=True)
     print_resolved(settings, mechanism, run.folder, run.workers)
     return run

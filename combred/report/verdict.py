@@ -61,12 +61,14 @@ def further(numbers: dict) -> str:
         of_flames = f" Flame speeds differ from those of the solver in doubles by at most {speed}."
     if not failures(result):
         return (
-            f"{said} With it the delays of {len(ignited)} ignitions differ from CVODE's by "
-            f"{percent(error['median'])} (median) and {percent(error['worst'])} (worst, at "
+            f"{said} With it the ignition delays differ from CVODE's by {percent(error['median'])} "
+            f"(median) and {percent(error['worst'])} (worst of {len(ignited)}, at "
             f"{result['worst_case']}), the burnt temperatures by at most "
             f"{kelvin(result['burnt_T_error']['worst'])}.{of_flames} {where}"
         )
-    others = percent(max((row["delay_error"] for row in ignited), default=None))
+    if not ignited:
+        return f"{said} {where}"
+    others = percent(max(row["delay_error"] for row in ignited))
     return f"{said} The delays of the other cases differ from CVODE's by up to {others}. {where}"
 
 

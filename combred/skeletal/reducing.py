@@ -129,7 +129,8 @@ def _kept(mechanism: Mechanism, gas: Mixture, peaks: tuple[str, ...]) -> frozens
 
 
 def _require_valid(workers: int, keep: tuple[str, ...]) -> None:
-    require(workers >= 0, f"workers={workers} cannot be negative; 0: one of each core")
+    whole = isinstance(workers, int | np.integer) and workers >= 0
+    require(whole, f"workers={workers} has to be a whole number from 0 up; 0: one of each core")
     require(not isinstance(keep, str), f"keep={keep!r}: give a tuple of names, ({keep!r},)")
 
 

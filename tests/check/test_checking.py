@@ -147,7 +147,9 @@ def test_a_reactor_that_goes_out_is_not_compared(h2o2, solver, conditions):
     assert "1 atm" in flows.stirred(h2o2, solver, thin)["skipped"]
 
 
-@pytest.mark.parametrize("wrong", [{"size": float("nan")}, {"size": -3.0}, {"workers": -1}])
+@pytest.mark.parametrize(
+    "wrong", [{"size": float("nan")}, {"size": -3.0}, {"workers": -1}, {"workers": 1.5}]
+)
 def test_numbers_that_are_none_are_refused(wrong, tmp_path):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         check_mechanism("h2o2.yaml", folder=tmp_path, **wrong)

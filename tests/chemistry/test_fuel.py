@@ -33,6 +33,11 @@ def test_several_fuels_are_a_question(file, some):
     assert "HO2" not in str(refused.value) and "C2H4" not in str(refused.value)
 
 
+def test_where_no_species_is_a_fuel_the_example_is_one_of_them():
+    with pytest.raises(ValueError, match="no species of air.yaml .*as in O:1"):
+        choose_fuel(load_mechanism("air.yaml"))
+
+
 LUMPED = "C11H22", "C4H8", "C3H6", "C2H2", "CH4", "CH3", "H"
 BREAKS, LOSES = "C11H22 => 2 C4H8 + C3H6", "CH4 <=> CH3 + H"
 TWO = "C11H22 => 3 C3H6 + C2H2 + 2 H", "C4H8 => C2H2 + 2 CH3"
@@ -91,7 +96,7 @@ def test_a_mixture_has_the_equivalence_ratio_asked_for(drm19):
         ("C3H8:1", "O2:1", "has no species 'C3H8'"),
         ("CH4:x", "O2:1", "'x' moles of CH4"),
         ("CH4:-1", "O2:1", "'-1' moles"),
-        ("CH4:0", "O2:1", "cannot mix"),
+        ("CH4:0", "O2:1", "cannot mix them. Name a fuel that burns.* moles above 0"),
         ("CH4=1", "O2:1", "write 'CH4:1' for 'CH4=1'"),
         ({"CH4": "x"}, "O2:1", "'x' moles of CH4"),
         ("H2O:1", "O2:1", "does not burn"),

@@ -1,6 +1,7 @@
 """The command: a tiny run to its end, the same run continued and broken, and bad input."""
 
 import json
+import re
 import resource
 import shutil
 
@@ -111,6 +112,19 @@ def test_what_is_of_another_run_damaged_or_missing_is_refused(
     status, output = call(copy, TINY, arguments)
     assert status == 2 and all(text in output for text in said), output
     assert "Traceback" not in output and "[24, 12][1]" not in output
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("reduction.criteria=ignition:1%", "reduction.criteria, validation.T0.*a single point"),
+        ("validation.T0=[300]", "validation.T0.*300 K.*does not ignite.*hotter T0"),
+    ],
+)
+def test_cases_that_cannot_be_are_refused_before_anything_is_made(tmp_path, call, setting, said):
+    small = "profile=smoke stage=1 training.steps=30 validation.T0=[1800]"
+    status, output = call(tmp_path, small, setting)
+    assert status == 2 and re.search(said, output) and not (tmp_path / "runs").exists(), output
 
 
 def own(folder, change):
@@ -281,5 +295,5 @@ def test_rates_that_are_not_known_are_refused_before_anything_is_sampled(tmp_pat
     with pytest.raises(ValueError, match=told):
         pipeline.prepare(resolve(asked))
     assert not (tmp_path / "runs").exists()
-    alone = ["network.kinetics=false", "sampling.dt=[1e-6,1e-6]"]
+    alone = ["only=sample", "network.kinetics=false", "sampling.dt=[1e-6,1e-6]"]
     assert pipeline.prepare(resolve([*asked, *alone])).folder.is_dir()

@@ -66,6 +66,9 @@ def test_a_case_that_does_not_ignite_is_named_first(single):
     assert f"up to {percent(0.03)}" in further(numbers)
     assert page.row("stage 0")[1] == "no ignition"
     assert not re.search(r"\b(nan|inf)\b", page.text)
+    for row in numbers["stages"]["stage0"]["cases"]:
+        row |= {"ignited": False, "delay_error": None}
+    assert "other cases" not in further(numbers)
 
 
 def test_an_export_of_another_stage_and_a_smoke_run_are_told(whole, drm19):

@@ -50,8 +50,12 @@ class Ignitions(Experiment[Rollout]):
     def reference(self, processes: Processes = ALONE) -> list[Rollout]:
         """CVODE's rollouts, with states in intervals of dt. Raises ValueError where a case does not
         ignite."""
-        Y0 = mixtures(self.mechanism, self.cases, self.mixture.fuel, self.mixture.oxidizer)
-        return processes.results(self._integrate, list(zip(self.cases, Y0, strict=True)))
+        return processes.results(self._integrate, list(zip(self.cases, self.Y0, strict=True)))
+
+    @property
+    def Y0(self) -> np.ndarray:
+        """Initial mass fractions (n_cases, n_species)."""
+        return mixtures(self.mechanism, self.cases, self.mixture.fuel, self.mixture.oxidizer)
 
     def _integrate(self, case: Case, Y0: np.ndarray) -> Rollout:
         steps = self.steps_to_equilibrium(case, Y0)

@@ -62,7 +62,10 @@ class Integrator(Stepper):
 
     def with_sources(self, sources: "Sources | None") -> Self:
         """This one with sources beside the reactions, constant over each time step. Its network
-        takes no step then; `rates` and `jacobian` are those of the reactions."""
+        takes no step then; `rates` and `jacobian` are those of the reactions. Raises TypeError for
+        other objects."""
+        if not hasattr(sources, "rows") and sources is not None:
+            raise TypeError(f"sources are a {type(sources).__name__}: give combred.Sources or None")
         found = object.__new__(type(self))  # copy.copy would look for the library again: 8 ms
         found.__dict__ |= self.__dict__ | {"sources": sources}
         return found

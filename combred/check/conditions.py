@@ -9,10 +9,9 @@ import cantera as ct
 
 from combred.chemistry.fuel import Mixture, name_mixture
 from combred.chemistry.mechanism import Mechanism
-from combred.experiments.ignition.rollout import coldest_ignition
+from combred.experiments.ignition.rollout import coldest_ignition, hottest_ignition
 from combred.native.solver import Solver
 
-HOTTEST, WIDE = 2000.0, 200.0  # K, initial temperature of ignitions; its range at least
 PRESSURES = 0.5 * ct.one_atm, 40.0 * ct.one_atm  # Pa
 PHI = 1.0 / 3.0, 3.0
 
@@ -43,4 +42,4 @@ def find_conditions(
     """
     gas = name_mixture(mechanism, fuel, oxidizer)
     coldest = coldest_ignition(mechanism, solver, gas.fuel, gas.oxidizer)
-    return Conditions(gas.fuel, gas.oxidizer, (coldest, max(HOTTEST, coldest + WIDE)))
+    return Conditions(gas.fuel, gas.oxidizer, (coldest, hottest_ignition(coldest)))

@@ -20,7 +20,7 @@ from combred.chemistry.fuel import Mixture, name_mixture
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.states import HIGHEST_T, LOWEST_T
 from combred.config.fields import require
-from combred.experiments.ignition.rollout import coldest_ignition
+from combred.experiments.ignition.rollout import coldest_ignition, hottest_ignition
 from combred.files.records import write_record
 from combred.processes.lock import opened_folder
 from combred.processes.workers import Processes
@@ -40,7 +40,6 @@ from combred.skeletal.skeleton import ReactionNetwork, Skeleton
 
 REFITTED = 12.0  # limits: skeletons with larger errors are not refitted
 END = 10.0  # the path ends where an error is this multiple of the limit
-HOTTEST = 2000.0  # K, of ignitions
 LOWEST_P, HIGHEST_P = 100.0, 1e8  # Pa: a p outside was meant in another unit
 
 
@@ -88,7 +87,8 @@ def reduce_mechanism(  # noqa: PLR0913
     with opened_folder(folder):
         with opened_detailed(processes, network) as detailed:
             if T0 is None:
-                T0 = coldest_ignition(mechanism, detailed, gas.fuel, gas.oxidizer), HOTTEST
+                coldest = coldest_ignition(mechanism, detailed, gas.fuel, gas.oxidizer)
+                T0 = coldest, hottest_ignition(coldest)
             ranges = Ranges(gas.fuel, gas.oxidizer, T0).within(p, phi)
             record = begun(folder / RECORD, mechanism, ranges, wanted)
             if "file" in record:

@@ -16,6 +16,7 @@ from combred.chemistry.reactor import FIRST, REFERENCE, IntegrationError, Reacto
 from combred.chemistry.stepper import Advance, advance_each
 
 IGNITED = 400.0  # K: a mixture has ignited where T is this much above its initial value
+HOTTEST, WIDE = 2000.0, 200.0  # K, of initial temperatures, and of their range at least
 STILL = 1e-12  # of mass fractions: less has not reacted
 TRIED = np.arange(500.0, 2200.0, 25.0)  # K, of the lowest temperature that ignites
 AT, WITHIN = 20.0 * ct.one_atm, 0.05  # Pa, s: an ignition that is fast enough to matter
@@ -174,3 +175,8 @@ def coldest_ignition(
             f"{TRIED[-1]:g} K at {p / ct.one_atm:g} atm, by a rise of T of {IGNITED:g} K: {remedy}"
         )
     return float(TRIED[ignited[0]])
+
+
+def hottest_ignition(coldest: float) -> float:
+    """The upper end of a range of initial temperatures [K] from `coldest` on."""
+    return max(HOTTEST, coldest + WIDE)

@@ -163,8 +163,8 @@ def test_bad_states_are_counted(h2o2, conditions):
             found = super().attempt(T, p, Y, dt, tolerance, max_steps)
             if tolerance == states.TOLERANCE and np.ndim(dt):
                 found.T[:] = 0.5 * (found.T + T)
-                found.error[:3] = np.inf
+                found.error[:3] = np.inf if len(T) > 1 else 1.0
             return found
 
     found = states.compare(h2o2, Half(h2o2), conditions, 512)
-    assert found["failed"] == 3 and 50 < found["bad"] < 512 and found["labels"] < 1e-5
+    assert found["failed"] == 3 and 75 < found["bad"] < 768 and found["labels"] < 1e-5

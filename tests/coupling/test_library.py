@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from combred.chemistry.states import HIGHEST_T, LOWEST_T, LOWEST_Y, OFF_SUM
+from combred.chemistry.states import HIGHEST_P, HIGHEST_T, LOWEST_T, LOWEST_Y, OFF_SUM
 from combred.native import NativeSurrogate
 from combred.native.damage import sealed
 from combred.native.interface import DT_STATUS, INTERFACE, NOT_ADVANCED, OPTIONS_STATUS
@@ -90,16 +90,15 @@ def test_the_headers_tell_the_numbers_of_the_code():
         f"above {LONGEST_DT:g} s".replace("e+", "e"),
         f"{TOLERANCE:g} of a solver, {NETWORK_TOLERANCE:g} of a surrogate",
         f"max_steps; /* largest number of the solver's steps of a state; 0: {MOST_ATTEMPTS}.",
-        f"T from {LOWEST_T:g} to {HIGHEST_T:g} K, p positive, no Y below {LOWEST_Y:g}".replace(
-            "e-0", "e-"
-        ),
+        f"T from {LOWEST_T:g} to {HIGHEST_T:g} K, p above 0 and below 1e30 Pa, no Y below",
+        f"no Y below {LOWEST_Y:g}".replace("e-0", "e-"),
         f"COMBRED_DT = {DT_STATUS}, ",
         f"COMBRED_OPTIONS = {OPTIONS_STATUS}, ",
         f"COMBRED_NOT_ADVANCED = {NOT_ADVANCED} ",
         f"#define COMBRED_INTERFACE {INTERFACE} ",
     ):
         assert told in header, told
-    assert OFF_SUM == 1e-3 and "sum Y within 1e-3 of 1;" in header
+    assert HIGHEST_P == 1e30 and OFF_SUM == 1e-3 and "sum Y within 1e-3 of 1;" in header
     assert f"interface = {INTERFACE};" in (COUPLING / "library.hpp").read_text()
 
 

@@ -41,7 +41,7 @@ USUAL_FLAMES = ValidationSettings().flame_phi  # a run goes on without them wher
 # By the key of the errors of an experiment: the key of its inputs.
 FIELDS = {"ignition": "inputs", "flame": "flame_inputs", "stirred": "stirred_inputs"}
 SETTINGS: dict[type[Experiment], str] = {
-    Ignitions: "validation.T0, .p, .phi, .dt, .burnt_time",
+    Ignitions: ", ".join(f"validation.{x}" for x in ("T0", "p", "phi", "dt", "burnt_time")),
     PremixedFlames: "validation.flame_phi ([]: no flames), .flame_T, .p",
     StirredReactors: "validation.p",
 }

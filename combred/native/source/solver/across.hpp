@@ -31,6 +31,7 @@ template <> struct Progress<Single> {
 };
 
 // Numbers x (N), and `last` after them, of which a vector picks one in each lane.
+namespace {
 template <int N> struct Picked {
   static constexpr int PAIR = 2 * WIDE, SIZE = (N + PAIR) / PAIR * PAIR;
   alignas(64) float x[SIZE];
@@ -53,6 +54,7 @@ template <int N> struct Picked {
 #endif
   }
 };
+}  // namespace
 
 // Whether a reaction from place i on, in the lanes of a vector, has a third species on this side.
 INLINE bool has_third(int side, int i) {

@@ -7,9 +7,11 @@
 #ifdef COMBRED_ONE_STATE
 namespace solver {
 
+namespace {
 template <class Method> struct Alone : Solver<Single, Method> {
   Solver<float, Method> lanes;
 };
+}  // namespace
 
 template <class Method> INLINE void refill(Solver<Single, Method> &s, const Request &call, unsigned) {
   auto &lanes = static_cast<Alone<Method> &>(s).lanes;

@@ -6,12 +6,15 @@
 #if COMBRED_BYTES > 0
 namespace solver {
 
-// Stands for the type of a number, as float and double do.
+// Stands for the type of a number, as float and double do. Each level of a library has its own: a linker
+// would keep one for all.
+namespace {
 struct Single {
   float x;
   constexpr explicit Single(double value) : x((float)value) {}
   constexpr operator float() const { return x; }
 };
+}  // namespace
 template <> struct Lanes<Single> {
   typedef float V;
   typedef int32_t I;

@@ -22,7 +22,7 @@ WIDEST = 16  # floats of a vector: tables are filled up to full ones
 SIDE = 3  # species on a side of a reaction in lanes
 NOTHING = -100.0  # log2 of the rate constant of a lane without a reaction
 GUARD = "#if COMBRED_BYTES == 64 || (COMBRED_BYTES == 32 && defined(__AVX2__))"
-HEAD = f"{GUARD}\n#define COMBRED_ONE_STATE\nnamespace {{  // each level has its own\nstruct Single;\n"
+HEAD = f"{GUARD}\n#define COMBRED_ONE_STATE\nnamespace {{  // of each level\nstruct Single;\n"
 MATRIX = """template <> struct Matrix<Single> {{
   static constexpr bool EXACT = false;
   static constexpr int UNKNOWNS = {size}, NONZEROS = {nonzeros}, T_T = {T_T};

@@ -7,7 +7,7 @@ namespace solver {
 // Fills the empty queue with the next states; invalid states get an infinite error. Returns whether there
 // were rows.
 template <class R, class Method>
-INLINE bool fetch(Solver<R, Method> &s, const Request &call) {
+PART bool fetch(Solver<R, Method> &s, const Request &call) {
   typedef Vector<R> V;
   constexpr int BLOCK = WIDTH<R>;
   size_t rows[BLOCK];
@@ -93,7 +93,7 @@ INLINE void refill(Solver<R, Method> &s, const Request &call, unsigned lanes) {
 // Closes and writes the first `size` states that wait for their end, at most a block. A state whose energy
 // gives no T in the range has failed: it stays as it was.
 template <class R, class Method>
-INLINE void write_out(Solver<R, Method> &s, const Request &call, int size) {
+PART void write_out(Solver<R, Method> &s, const Request &call, int size) {
   for (int half = 0; half < HALVES<R> && half * SQUARE < size; half++) {
     const int count = size - half * SQUARE;
     const unsigned bits = count < SQUARE ? (1u << count) - 1 : (1u << SQUARE) - 1;

@@ -61,16 +61,16 @@ const Level &chosen = LEVELS[highest_level()];
 
 // For so few states AVX2 has lanes enough: a call lasts as long as its slowest state, and CPUs that compute the
 // vectors of AVX-512 in halves take 1.4 times as long with them. One state has its reactions in lanes, if its
-// matrix may be dense. A network has other code for AVX-512.
-const Level &level_for([[maybe_unused]] size_t n) {
+// matrix may be dense, and without sources. A network has other code for AVX-512.
+const Level &level_for([[maybe_unused]] size_t n, [[maybe_unused]] bool sources = false) {
 #ifndef COMBRED_NETWORK
 #ifdef COMBRED_DENSE
-  constexpr size_t ALONE = 1;
+  const size_t alone = sources ? 0 : 1;
 #else
-  constexpr size_t ALONE = 0;
+  constexpr size_t alone = 0;
 #endif
   constexpr size_t FEW = 32;
-  if (n > ALONE && n <= FEW && &chosen == LEVELS + 2) return LEVELS[1];
+  if (n > alone && n <= FEW && &chosen == LEVELS + 2) return LEVELS[1];
 #endif
   return chosen;
 }
@@ -92,7 +92,7 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
 int combred_advance_with_sources(size_t n, double *states, const double *dt, size_t dt_stride, const double *sources,
                                  const combred_options *options, combred_report *report, void *workspace,
                                  size_t workspace_size) {
-  const Level &level = level_for(n);
+  const Level &level = level_for(n, true);
   return level.advance_with_sources(n, states, dt, dt_stride, sources, options, report, workspace,
                                     room_for(level, workspace_size));
 }

@@ -21,7 +21,7 @@ import numpy as np
 import combred
 from benchmarks.command_line import general_models, words
 from benchmarks.extinction import extinguish
-from benchmarks.kept import CACHE, code_of, stamp
+from benchmarks.provenance import CACHE, digest, stamp
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import CVODE
@@ -93,7 +93,8 @@ def extinction(mechanism: Mechanism, solver: Advance) -> tuple[float, float]:
 def references(mechanism: Mechanism) -> dict[str, np.ndarray]:
     """CVODE's profiles, seconds and extinction strain rate; each is computed once by the same code,
     and kept."""
-    cvode, code = CVODE(mechanism, RTOL, ATOL), np.array(code_of(Path(__file__).stem))
+    cvode = CVODE(mechanism, RTOL, ATOL)
+    code = np.array(digest(__file__, "chemistry", "experiments"))
     numbers = {"code": code}
     if REFERENCES.exists():
         with np.load(REFERENCES) as stored:
@@ -165,7 +166,7 @@ def main() -> None:
     cvode = references(mechanism)
     results = read_json(RESULTS) or {"models": {}}
     for model in given or general_models():
-        made = stamp(__file__, model)
+        made = stamp(__file__)
         found = judge(mechanism, combred.load(model).requires_grad_(False), cvode) | made
         show(model, found)
         results["models"][model] = found

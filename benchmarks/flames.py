@@ -24,7 +24,7 @@ from scipy.optimize import least_squares
 
 import combred
 from benchmarks.command_line import MECHANISM, words
-from benchmarks.kept import is_current, stamp
+from benchmarks.provenance import is_current, stamp
 from combred.chemistry.agreement import require_small
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.reactor import CVODE
@@ -106,7 +106,7 @@ def run_grid(wanted: list[str]) -> None:
             continue
         profile = begin(STANDARD, cells) if profile is None else regrid(profile, cells)
         burnt, numbers = burn(profile, exact(), 1e-6)
-        keep("grid", str(cells), numbers | stamp(__file__, MECHANISM))
+        keep("grid", str(cells), numbers | stamp(__file__))
         profile = burnt.profile
 
 
@@ -117,7 +117,7 @@ def run_step(wanted: list[str]) -> None:
             continue
         profile = begin(STANDARD, 80) if profile is None else profile
         burnt, numbers = burn(profile, exact(), dt)
-        keep("step", f"{dt:g}", numbers | stamp(__file__, MECHANISM))
+        keep("step", f"{dt:g}", numbers | stamp(__file__))
         profile = burnt.profile
 
 
@@ -155,7 +155,7 @@ def run_models(wanted: list[str]) -> None:
     every = flames_of(flame.MARCH)
     for name in wanted or MODEL_CASES:
         case = case_of(name)
-        row, made = stored()["models"].get(str(case), {}), stamp(__file__, MECHANISM)
+        row, made = stored()["models"].get(str(case), {}), stamp(__file__)
         current = is_current(row.get(REFERENCE))
         models = [one for one in combred.models() if not (current and is_current(row.get(one)))]
         if not models:
@@ -165,7 +165,7 @@ def run_models(wanted: list[str]) -> None:
         of_reference = {"speed": reference.speed, "thickness": reference.thickness}
         row[REFERENCE] = of_reference | {"difference_from_CVODE": off} | made
         for model in models:
-            made, solver = stamp(__file__, model), fastest(combred.load(model))
+            made, solver = stamp(__file__), fastest(combred.load(model))
             burnt, numbers = burn(reference.profile, solver, 1e-6, flame.MARCH)
             errors = every.compare([burnt], [reference])["cases"][0]
             errors = {key: value for key, value in errors.items() if key.endswith("error")}

@@ -41,7 +41,7 @@ import combred
 from benchmarks import trust_states
 from benchmarks.command_line import MECHANISM, general_models
 from benchmarks.extinction import strained_flames
-from benchmarks.kept import KEY, code_of, stamp
+from benchmarks.provenance import KEY, digest, stamp
 from combred import native
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactor import IntegrationError, Reactor
@@ -285,7 +285,7 @@ def write(
             seed=seed, rtol=RTOL, atol=ATOL,
             cantera=ct.__version__,
         )  # fmt: skip
-        file.attrs[KEY] = code_of(Path(__file__).stem)
+        file.attrs[KEY] = digest(__file__, "chemistry", "experiments")
         begun = time.monotonic()
         for name, kind, states in drawn(mechanism, counts, around, seed):
             T, Y = label(mechanism, states)
@@ -309,7 +309,7 @@ def read(path: Path, name: str = "flows") -> dict[str, dict[str, np.ndarray]]:
     """The arrays of each kind of one group, flows or around, in a file that `write` made. Raises
     ValueError where other code drew them."""
     with opened(path) as file:
-        if file.attrs.get(KEY) != code_of(Path(__file__).stem):
+        if file.attrs.get(KEY) != digest(__file__, "chemistry", "experiments"):
             raise ValueError(f"{path}: other code drew these states: draw them again")
         kinds = file.get(name, {})
         return {kind: {key: data[()] for key, data in kinds[kind].items()} for kind in kinds}
@@ -364,7 +364,7 @@ def main() -> None:
         result: dict = {"machine": machine(), "models": {}, "around": {}}
         flows, around = read(given.states), read(given.states, "around")
         for model in chosen:
-            made = stamp(__file__, model) if not given.models else {}
+            made = stamp(__file__) if not given.models else {}
             surrogate = combred.load(model).requires_grad_(False)
             for name, states in (("models", flows), ("around", around)):
                 found = judge(surrogate, states)

@@ -31,7 +31,7 @@ import numpy as np
 import combred
 from benchmarks.command_line import general_models
 from benchmarks.ignitions import Ranges, marched, references
-from benchmarks.kept import CACHE, code_of, stamp
+from benchmarks.provenance import CACHE, digest, stamp
 from benchmarks.solvers.build import MissingError
 from benchmarks.work_precision import solver
 from combred.check.conditions import find_conditions
@@ -85,7 +85,8 @@ def chemistries() -> Iterator[Chemistry]:
     gri, drm = load_mechanism(GRI), load_mechanism(DRM)
     yield Chemistry("GRI-3.0", "mechanism", GRI, gri, Solver(gri), 1e-3)
     for name, how in REDUCED.items():
-        folder = CACHE / "-".join(["reduced", code_of("flow_step", [GRI]), *map(str, how.values())])
+        code = digest(__file__, "skeletal", "experiments", "native")
+        folder = CACHE / "-".join(["reduced", code, *map(str, how.values())])
         reduce_mechanism(GRI, fuel=METHANE.fuel, folder=folder, **how)
         (file,) = folder.glob("gri30-*.yaml")
         own = load_mechanism(str(file))
@@ -200,7 +201,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
     ct.suppress_thermo_warnings()
-    made, rows, known = stamp(__file__, GRI, DRM, NETWORK, *general_models()), {}, {}
+    made, rows, known = stamp(__file__), {}, {}
     for file in (GRI, DRM):
         mechanism = load_mechanism(file)
         exact = references(mechanism, METHANE, DT, SEED, CASES, RANGES)

@@ -19,7 +19,6 @@ from pathlib import Path
 import cantera as ct
 import numpy as np
 
-from benchmarks.kept import COUPLING, KEY
 from benchmarks.openfoam import (
     MECHANISM,
     folder_of,
@@ -31,6 +30,7 @@ from benchmarks.openfoam import (
     write_case,
     write_field,
 )
+from benchmarks.provenance import KEY
 
 REFERENCE = "solver 1e-6"
 SEULEX_STEPS = 3  # the first of them is not timed
@@ -76,15 +76,9 @@ class Flow:
         return internal(folder, time, name, self.cells**2).reshape(self.cells, self.cells)
 
 
-def measured(flows: Iterable[Flow], ways: Iterable[str]) -> list[str]:
-    """The names for the stamp of flows that are run in some ways (`benchmarks.kept`)."""
-    names = {way.split()[0] for way in ways} - {"solver"}
-    return [COUPLING, *sorted({flow.mechanism for flow in flows}), *sorted(names)]
-
-
 def home_of(folder: Path, made: dict[str, dict]) -> Path:
-    """The folder of the cases of the code that a stamp tells."""
-    return folder / made[KEY]["digest"]
+    """The folder of the cases that the commit of a stamp ran."""
+    return folder / made[KEY]["commit"]
 
 
 # -- cases -----------------------------------------------------------------------------------------

@@ -32,9 +32,7 @@ from cantera import ck2yaml
 
 import combred
 from benchmarks.flows import REFERENCE, UPWIND, home_of, start
-from benchmarks.kept import COUPLING, DISPATCH, kept, stamp
 from benchmarks.openfoam import (
-    MECHANISM,
     THERMOPHYSICAL,
     folder_of,
     internal,
@@ -45,6 +43,7 @@ from benchmarks.openfoam import (
     write_chemistry,
     write_mechanism,
 )
+from benchmarks.provenance import stamp, stored
 from combred.files.records import strict, write_json
 
 RESULTS = Path(__file__).parent / "results" / "foam_tutorials.json"
@@ -279,16 +278,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=[*CELLS, *TUTORIALS], help="default: all")
     given = parser.parse_args()
     library, folder = ready(given.library), given.folder.resolve()
-    found = kept(RESULTS, ("cells", "flames"))
+    found = stored(RESULTS, ("cells", "flames"))
     for name in given.names:
         kind, measure = ("cells", one_cell) if name in CELLS else ("flames", flame)
-        # The cells have mechanisms of their own, of the same sources in C++.
-        of = (MECHANISM, DISPATCH) if name in CELLS else (TUTORIALS[name].mechanism,)
-        made = stamp(__file__, COUPLING, *of)
+        made = stamp(__file__)
         found[kind][name] = measure(name, home_of(folder, made), library) | made
         print(f"{name:30} {json.dumps(strict(found[kind][name]))}", flush=True)
     if "counterflow, LTS" in given.names:
-        made = stamp(__file__, COUPLING, TUTORIALS["counterflow, LTS"].mechanism)
+        made = stamp(__file__)
         found["long"] = long_steps(home_of(folder, made)) | made
     write_json(RESULTS, strict(found))
     print(json.dumps(strict(found)))

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import combred
 from benchmarks.flows import UPWIND
-from benchmarks.kept import COUPLING, kept, stamp
 from benchmarks.openfoam import internal, run, told, write
+from benchmarks.provenance import stamp, stored
 from combred import native
 from combred.files.records import strict, write_json
 from combred.native.openfoam.versions import sourced
@@ -143,9 +143,9 @@ def main() -> None:
     version = sourced(os.environ)
     if version is None or version.foundation < 11:
         parser.error("source a version of the Foundation from 11 on")
-    found = kept(RESULTS, ("mechanisms",))
+    found = stored(RESULTS, ("mechanisms",))
     for name in given.names:
-        made = stamp(__file__, COUPLING, name)
+        made = stamp(__file__)
         home = given.folder.resolve() / name.partition(".")[0]
         time = flame(home / "flame", name)
         hottest = float(internal(home / "flame", time, "T", CELLS).max())

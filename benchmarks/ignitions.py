@@ -26,7 +26,7 @@ import numpy as np
 
 import combred
 from benchmarks.command_line import add_gas, gas_of, general_models, is_usual
-from benchmarks.kept import stamp
+from benchmarks.provenance import stamp
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import Reactor, Tolerances
@@ -139,7 +139,7 @@ def main(given: argparse.Namespace) -> None:
     for model in (*(given.models or (general_models() if shipped else ())), "solver"):
         one = Solver(mechanism) if model == "solver" else compile(combred.load(model))
         found[model] = {}
-        made = stamp(__file__, given.mechanism if model == "solver" else model) if usual else {}
+        made = stamp(__file__) if usual else {}
         for dt, rollouts in todo.items():
             rows = march(mechanism, one, dt, rollouts)
             delay = np.abs([row["delay_error"] for row in rows])

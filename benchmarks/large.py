@@ -21,7 +21,7 @@ import cantera as ct
 import numpy as np
 
 from benchmarks.command_line import words
-from benchmarks.kept import stamp
+from benchmarks.provenance import stamp
 from combred.chemistry.agreement import relative_difference
 from combred.chemistry.fuel import Mixture, air
 from combred.chemistry.mechanism import load_mechanism
@@ -43,7 +43,7 @@ CASE, DT = Case(1300.0, 10.0 * ct.one_atm, 1.0), 1e-6
 def main() -> None:
     words(__doc__)
     ct.suppress_thermo_warnings()
-    made = stamp(__file__, FILE)
+    made = stamp(__file__)
     begun, mechanism = time.perf_counter(), load_mechanism(FILE)
     with tempfile.TemporaryDirectory() as scratch, patch.dict(os.environ, XDG_CACHE_HOME=scratch):
         build(generate(mechanism), Path(scratch))

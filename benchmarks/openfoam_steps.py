@@ -15,7 +15,6 @@ from pathlib import Path
 
 import combred
 from benchmarks.command_line import words
-from benchmarks.kept import COUPLING, stamp
 from benchmarks.openfoam import (
     MECHANISM,
     burnt,
@@ -25,6 +24,7 @@ from benchmarks.openfoam import (
     write_case,
     write_flame,
 )
+from benchmarks.provenance import stamp
 from combred.files.records import strict, write_json
 from combred.processes.machine import machine
 
@@ -50,7 +50,7 @@ def speed(folder: Path, library: Path, profile: tuple, dt: float, correctors: in
 
 
 def main(library: Path) -> None:
-    made = stamp(__file__, COUPLING, MECHANISM)
+    made = stamp(__file__)
     library, profile, found = ready(library), flame_profile(CELLS), {}
     with tempfile.TemporaryDirectory() as scratch:
         for correctors, steps in STEPS.items():

@@ -26,7 +26,7 @@ import numpy as np
 import torch
 
 from benchmarks.command_line import words
-from benchmarks.kept import NETWORKS, is_current, stamp
+from benchmarks.provenance import is_current, stamp
 from combred.config.command import resolve
 from combred.config.learning import TrainingSettings
 from combred.config.validation import ValidationSettings
@@ -115,7 +115,7 @@ class Table:
             "retraining": None if errors_only else RETRAINING.outcome,
             "machine": machine(),
         }
-        stored, self.stamp = read_json(self.path), stamp(__file__, s.mechanism, NETWORKS)
+        stored, self.stamp = read_json(self.path), stamp(__file__)
         known = stored.get("measured_on") == self.measured_on and is_current(stored)
         self.rows = stored.get("rows", []) if known else []
         if errors_only:

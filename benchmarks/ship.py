@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.command_line import words
-from benchmarks.kept import is_current
+from benchmarks.provenance import is_current
 from combred.files.records import digest, read_json, write_bytes, write_json
 from combred.surrogates.files.card import describe_accuracy, describe_training, make_card, read_card
 from combred.surrogates.files.shipped import FOLDER

@@ -19,7 +19,7 @@ from unittest.mock import patch
 import cantera as ct
 
 from benchmarks.command_line import words
-from benchmarks.kept import kept, stamp
+from benchmarks.provenance import stamp, stored
 from combred.files.records import strict, write_json
 from combred.report.skeletal import write_reduction
 from combred.skeletal.reducing import reduce_mechanism
@@ -53,7 +53,7 @@ REDUCTIONS = {
 def measure(of: Reduction) -> dict:
     """The numbers of a row."""
     made, begun = (
-        stamp(__file__, f"{of.file}:{of.phase}" if of.phase else of.file),
+        stamp(__file__),
         time.perf_counter(),
     )
     with tempfile.TemporaryDirectory() as scratch, patch.dict(os.environ, XDG_CACHE_HOME=scratch):
@@ -79,7 +79,7 @@ def measure(of: Reduction) -> dict:
 def main() -> None:
     names = words(__doc__) or list(REDUCTIONS)
     ct.suppress_thermo_warnings()
-    results = kept(RESULTS, REDUCTIONS)
+    results = stored(RESULTS, REDUCTIONS)
     for name in names:
         results[name] = measure(REDUCTIONS[name])
         write_json(RESULTS, strict(results))

@@ -23,8 +23,8 @@ import cantera as ct
 import combred
 from benchmarks.extinction import strained_flames
 from benchmarks.flows import home_of, start
-from benchmarks.kept import COUPLING, ROOT, stamp
 from benchmarks.openfoam import internal, ready, run, told
+from benchmarks.provenance import ROOT, stamp
 from combred import native
 from combred.chemistry.mechanism import Mechanism
 from combred.experiments.counterflow.cantera_flame import CounterflowCase, strain_rate
@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="of the cases")
     given = parser.parse_args()
     ct.suppress_thermo_warnings()
-    library, made = ready(given.library), stamp(__file__, COUPLING, FILE)
+    library, made = ready(given.library), stamp(__file__)
     found = measure(library, home_of(given.folder.resolve(), made))
     results = {"machine": machine(), "counterflow": {"ways": found} | made}
     write_json(RESULTS, strict(results))

@@ -24,7 +24,7 @@ import cantera as ct
 import numpy as np
 
 from benchmarks.command_line import words
-from benchmarks.kept import stamp
+from benchmarks.provenance import stamp
 from combred.chemistry.mechanism import load_mechanism
 from combred.files.records import strict, write_json
 from combred.native.solver.multipliers import MultipliedSolver
@@ -72,7 +72,7 @@ def drgep(panel: Panel, whole: Skeleton, worth: np.ndarray) -> Skeleton:
 def main() -> None:
     words(__doc__)
     ct.suppress_thermo_warnings()
-    made, mechanism = stamp(__file__, FILE), load_mechanism(FILE)
+    made, mechanism = stamp(__file__), load_mechanism(FILE)
     network, processes = ReactionNetwork.of(mechanism), Processes(len(os.sched_getaffinity(0)))
     # compiled before the clock starts
     solver = MultipliedSolver(mechanism, np.ones(len(network.reactions)), TOLERANCE)

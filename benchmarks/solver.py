@@ -39,7 +39,7 @@ import cantera as ct
 import numpy as np
 
 from benchmarks.command_line import MECHANISM
-from benchmarks.kept import CACHE, DISPATCH, kept, stamp
+from benchmarks.provenance import CACHE, stamp, stored
 from benchmarks.solvers.build import MissingError
 from benchmarks.solvers.library import CVODE as GeneratedCVODE
 from benchmarks.solvers.library import Implicit
@@ -231,7 +231,7 @@ def tell(done: int, count: int, what: str) -> None:
 def of_mechanism(text: str, count: int) -> dict:
     """All that is measured of one mechanism, of the text FILE[:PHASE]:FUEL."""
     file, *phase, fuel = text.split(":")
-    made = stamp(__file__, ":".join([file, *phase]))
+    made = stamp(__file__)
     mechanism = load_mechanism(file, *phase)
     layout = lay_out(mechanism)
     begun = time.perf_counter()
@@ -264,7 +264,7 @@ def of_mechanism(text: str, count: int) -> dict:
 def batches_and_levels() -> dict:
     """Times [us] a state of DRM19, by the library for all CPUs, in batches of other sizes and by
     the code of each level."""
-    mechanism, made = load_mechanism(MECHANISM), stamp(__file__, MECHANISM, DISPATCH)
+    mechanism, made = load_mechanism(MECHANISM), stamp(__file__)
     solver = Solver(mechanism)
     block = states.draw(mechanism, solver, find_conditions(mechanism, solver), 4096)
     rows = np.column_stack([block.T, block.p, block.Y])
@@ -330,7 +330,7 @@ def continuing(file: str) -> dict:
         "flows": us(flows, 20, 1e-6),
         "ignition": us(fresh[None], steps, 1e-6) | {"steps": steps},
         "whole": us(fresh[None], 1, 1e-6 * steps),
-        **stamp(__file__, file, DISPATCH),
+        **stamp(__file__),
     }
 
 
@@ -346,7 +346,7 @@ def main() -> None:
     ct.suppress_thermo_warnings()
     # Results of other states or mechanisms are printed alone.
     ours = given.states == STATES and set(given.mechanisms) <= set(MECHANISMS)
-    found = kept(RESULTS, ("mechanisms",)) if ours else {"machine": machine(), "mechanisms": {}}
+    found = stored(RESULTS, ("mechanisms",)) if ours else {"machine": machine(), "mechanisms": {}}
     result, of = found | {"cores": 1}, found["mechanisms"]
     with one_thread():
         for text in given.mechanisms:

@@ -30,10 +30,9 @@ from benchmarks.flows import (
     compare,
     difference,
     home_of,
-    measured,
 )
-from benchmarks.kept import stamp
 from benchmarks.openfoam import MECHANISM, folder_of
+from benchmarks.provenance import stamp
 from combred.files.records import strict, write_json
 from combred.processes.machine import machine
 
@@ -154,7 +153,7 @@ def draw(home: Path, flow: Flow, ways: list[str], path: Path) -> None:
 def main() -> None:
     given = arguments("turbulent_ignition", __doc__, WAYS, 256)
     flow = ignition(given.cells)
-    made = stamp(__file__, *measured([flow], given.ways))
+    made = stamp(__file__)
     home = home_of(given.folder, made)
     names = list(combred.load_mechanism(MECHANISM).species_names)
     found = compare(flow, home, given.library, given.ways, names)

@@ -27,8 +27,8 @@ import cantera as ct
 import numpy as np
 from torch import nn
 
-from benchmarks.command_line import MECHANISM, words
-from benchmarks.kept import NETWORKS, stamp
+from benchmarks.command_line import words
+from benchmarks.provenance import stamp
 from combred.chemistry.reactor import CVODE
 from combred.chemistry.stepper import Advance
 from combred.config.command import resolve
@@ -214,7 +214,7 @@ def _percent(share: float | None) -> float:
 def main() -> None:
     words(__doc__)
     ct.suppress_thermo_warnings()
-    made = stamp(__file__, MECHANISM, NETWORKS)
+    made = stamp(__file__)
     found = measure({method: run_of(method) for method in METHODS})
     results = {"machine": machine(), "cores": 1} | found | made
     write_json(RESULTS, strict(results))

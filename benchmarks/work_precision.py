@@ -46,7 +46,7 @@ import torch
 import combred
 from benchmarks.command_line import MECHANISM, general_models, states_and_models
 from benchmarks.flow_states import read
-from benchmarks.kept import stamp
+from benchmarks.provenance import stamp
 from benchmarks.solvers.build import MissingError
 from benchmarks.solvers.library import CVODE as GeneratedCVODE
 from benchmarks.solvers.library import Counts, Implicit
@@ -232,7 +232,7 @@ def main() -> None:
     file, given = states_and_models(__doc__)
     ct.suppress_thermo_warnings()
     models = given or general_models()
-    made = stamp(__file__, MECHANISM, *models)
+    made = stamp(__file__)
     mechanism, kinds = load_mechanism(MECHANISM), read(file).values()
     before = np.concatenate([np.column_stack([k["T"], k["p"], k["Y"]]) for k in kinds])
     lines, orders = {}, {}

@@ -5,8 +5,8 @@
 Takes `combred.config`, the cards of the shipped models and benchmarks/results/*.json; fills the
 places in Markdown pages that comments mark, `<!-- table: NAME -->` to `<!-- end -->`. No number is
 typed in. Where a file is missing, a sentence takes the place of its tables (`MISSING`); a model
-that does not ship has no row. Numbers that other code has measured than is there are named below
-their table (`results.marked`); `python -m docs.tables --stale` lists them by file.
+that does not ship has no row. The line below a
+table names the commit of its measurement; `python -m docs.tables --stale` lists older results.
 """
 
 import re
@@ -28,7 +28,7 @@ from . import (
 
 OF = flow_step, flows, models, precision, reduction, settings, skeletal, solver, steps
 TABLES: dict[str, Callable[[], str]] = {
-    name: results.marked(make) for page in OF for name, make in page.TABLES.items()
+    name: results.filled(make) for page in OF for name, make in page.TABLES.items()
 }
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n\n).*?(<!-- end -->)", re.DOTALL)
 DOCS = Path(__file__).parents[1]

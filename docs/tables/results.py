@@ -1,70 +1,48 @@
-"""The files of measured results, the shipped models that they tell of, and their stale parts."""
+"""The files of measured results, with the commits of their measurement."""
 
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import combred
-from benchmarks import kept
+from benchmarks import provenance
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 MISSING = "(Not measured with this version.)\n"
-STALE = "Measured with earlier code"
 ATM = 101325.0
 
 
-_read: set[tuple[str, str]] = set()  # file and part of what the present table has read
-
-
 def read(name: str, part: str = "") -> dict:
-    """A file of measured results, or one part of it, without stamps; a table that takes it is
-    marked where they are stale (`marked`)."""
-    _read.add((name, part))
+    """A file of measured results, or one part of it, without stamps."""
     results = _bare(_load(name))
     return results[part] if part else results
 
 
-def marked(make: Callable[[], str]) -> Callable[[], str]:
-    """A table with a last line that names the numbers in it that other code has measured than is
-    there: no table shows them without it. `MISSING` where a file of results is missing."""
+def filled(make: Callable[[], str]) -> Callable[[], str]:
+    """A table, or `MISSING` where a file of results is missing."""
 
-    def whole() -> str:
-        _read.clear()
+    def table() -> str:
         try:
-            text = make()
+            return make()
         except FileNotFoundError:
             return MISSING
-        stale = dict.fromkeys(told_stale(*one) for one in sorted(_read))
-        told = "; ".join(filter(None, stale))
-        return f"{text.rstrip()}\n\n**{STALE}:** {told}.\n" if told else text
 
-    return whole
+    return table
 
 
-def told_stale(name: str, part: str = "") -> str:
-    """The stale numbers of a file of results, or of one part of it, in words; "" if there are none.
-    Models that do not ship have no row, and so are left out."""
-    results = _load(name)
-    if part and kept.KEY not in results:
-        results = {part: results[part]}
-    found = list(kept.parts(results))
-    stale = [(place, one) for place, one in found if not kept.is_current(one) and not _gone(one)]
-    if not stale:
-        return ""
-    names = dict.fromkeys(place.rpartition("/")[2] for place, _ in stale)
-    which = [] if len(stale) == len(found) else [", ".join(names)]
-    return f"`{name}` ({'; '.join([*which, *sorted({_made(one) for _, one in stale})])})"
+def outdated(name: str) -> str:
+    """The parts of a file of results that are older than the code, as a line; "" if there are
+    none."""
+    stamps = list(provenance.stamps(_load(name)))
+    old = [code for code in stamps if not provenance.is_current({provenance.KEY: code})]
+    commits = sorted({f"{code['commit']} of {code['date']}" for code in old})
+    return f"{name}: {len(old)} of {len(stamps)} parts, {', '.join(commits)}" if old else ""
 
 
-def _made(part: dict) -> str:
-    code = part.get(kept.KEY)
-    return f"version {code['version']}, {code['date']}" if code else "version not recorded"
-
-
-def _gone(part: dict) -> bool:
-    """Whether a part is of a model that does not ship any more."""
-    of = part.get(kept.KEY, {}).get("of", [])
-    return any(name not in combred.models() for name in of if kept.is_network(name))
+def measured(name: str) -> str:
+    """The commits, with dates, by which a file of results was measured."""
+    commits = {(code["date"], code["commit"]) for code in provenance.stamps(_load(name))}
+    return ", ".join(f"commit {commit} of {date}" for date, commit in sorted(commits))
 
 
 def _load(name: str) -> dict:
@@ -74,7 +52,7 @@ def _load(name: str) -> dict:
 def _bare(content):
     """The same content without stamps."""
     if isinstance(content, dict):
-        return {key: _bare(item) for key, item in content.items() if key != kept.KEY}
+        return {key: _bare(item) for key, item in content.items() if key != provenance.KEY}
     return [_bare(item) for item in content] if isinstance(content, list) else content
 
 
@@ -84,11 +62,11 @@ def machine(name: str) -> str:
 
 
 def source(name: str, command: str, told: str = "") -> str:
-    """The last line below a table: the file of its numbers, the command that measures them, and the
-    machine, by default that of the file."""
-    told = told or machine(name)
+    """The last line below a table: the file of its numbers, the command that measures them, the
+    machine, by default that of the file, and the commits with which it was measured."""
+    told = "; ".join(filter(None, (told or machine(name), measured(name))))
     link = f"[{name}](../benchmarks/results/{name})"
-    return f"Source: {link}, `python -m benchmarks.{command}`{told and f'; {told}'}.\n"
+    return f"Source: {link}, `python -m benchmarks.{command}`; {told}.\n"
 
 
 def in_order(names: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import combred
-from benchmarks import kept
+from benchmarks import provenance
 from combred.config.command import keys, resolve
 from docs import tables
 
@@ -103,16 +103,15 @@ def test_tables_are_whole(printed):
             assert len(cells) == 1 and len(block.splitlines()) > 2, name
 
 
-def test_numbers_of_other_code_are_named_below_the_tables_that_show_them(tmp_path, monkeypatch):
+def test_a_table_names_the_commits_of_its_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(tables.results, "RESULTS", tmp_path)
-    current, row = kept.stamp("ignitions.py", "drm19-38k"), {"bad": 0.1}
-    code = current[kept.KEY] | {"digest": "0", "version": "0.1", "date": "2025-01-02"}
-    old, gone = {kept.KEY: code}, {kept.KEY: code | {"of": ["gone"]}}  # which has no row
-    parts = {"models": {"drm19-38k": row | current, "drm19-11k": row | old, "gone": row | gone}}
-    parts["around"] = {"drm19-38k": row | current}
-    (tmp_path / "one.json").write_text(json.dumps({"machine": "M"} | parts))
-    told = "`one.json` (drm19-11k; version 0.1, 2025-01-02)"
-    assert tables.results.told_stale("one.json") == told
-    for part, said in (("models", f"\n**{tables.results.STALE}:** {told}.\n"), ("around", "")):
-        make = tables.results.marked(lambda part=part: f"{tables.results.read('one.json', part)}\n")
-        assert make().partition("\n")[2] == said and "digest" not in make()
+    codes = [
+        {"commit": c, "date": d, "script": "flames"} for c, d in (("b", "2026"), ("a", "2025"))
+    ]
+    rows = [{"bad": 0.1, provenance.KEY: code} for code in codes]
+    (tmp_path / "one.json").write_text(json.dumps({"machine": "M", "models": {"x": rows}}))
+    assert tables.results.source("one.json", "flames").endswith(
+        "; M; commit a of 2025, commit b of 2026.\n"
+    )
+    assert tables.results.read("one.json", "models") == {"x": [{"bad": 0.1}, {"bad": 0.1}]}
+    assert tables.results.outdated("one.json").startswith("one.json: 2 of 2 parts, a of 2025")

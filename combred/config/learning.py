@@ -99,7 +99,7 @@ class TrainingSettings:
 class _Retraining(TrainingSettings):
     """All settings of a retraining."""
 
-    flame_oversampling: ClassVar[int] = 4  # flame speeds are nearer by it: docs/findings.md
+    flame_oversampling: ClassVar[int] = 4  # flame speeds are nearer by it
 
 
 @dataclass(frozen=True)

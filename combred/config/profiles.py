@@ -11,7 +11,7 @@ NARROW = {
     "p": [91192.5, 111457.5],
     "phi": [0.4, 1.8],
 }
-# Layers condense under Adam more than under the others (docs/findings.md).
+# Layers condense under Adam more than under the others (docs/tried.md).
 ADAM = {"optimizer": "adam", "lr": 1.5e-3}
 ONE_ATM = {
     "T0": [1400.0, 1500.0, 1600.0, 1700.0, 1800.0],
@@ -22,7 +22,7 @@ ONE_ATM = {
 BY_LAYERS = {"method": "condensation", "parameters": []}
 
 PROFILES: dict[str, dict] = {
-    # The best found so far (docs/findings.md): the default of every setting.
+    # The best found so far (docs/tried.md): the default of every setting.
     "default": {},
     # The network of Chen & Xu 2024 and its stages (section 3.1.3), from the shipped network of that
     # size: layer 1 at 0.9 and at 0.8. The paper's third stage, layer 2 at 0.999, merges nothing in

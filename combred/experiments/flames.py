@@ -42,7 +42,7 @@ class MarchedFlames(Experiment[FlameRun]):
 
         The second march removes the transient of the initial profile, which is absent from a flame
         that starts from the converged reference. It would count as an error of the surrogate: 0.07
-        % of the speed at 300 K, 0.27 % at 800 K (docs/findings.md). Raises ValueError where the
+        % of the speed at 300 K, 0.27 % at 800 K. Raises ValueError where the
         flame does not become steady.
         """
         steady, how = self.burn(advance, begin), self.march

@@ -15,7 +15,7 @@ from combred.report.skeletal_figures import draw_cases, draw_errors, usual_phi
 
 RECORD = "reduce.json"
 TRANSPORT = (
-    0.23e-6  # s for a species, cell and step: OpenFOAM v1912, counterflow (docs/findings.md)
+    0.23e-6  # s for a species, cell and step: OpenFOAM v1912, counterflow (docs/tried.md)
 )
 FAILED = "**no result**"  # of a case in which the reduced mechanism does not ignite or burn
 LIMITS = 0.01, 0.02, 0.05, 0.1, 0.2  # errors, whose sizes the page tells

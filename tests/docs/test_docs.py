@@ -19,7 +19,7 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *(ROOT / name / "README.md" for name in ("coupling", "data")),
 ]
-CURRENT = [page for page in PAGES if page.parent == DOCS and page.name != "findings.md"]
+CURRENT = [page for page in PAGES if page.parent == DOCS and page.name != "tried.md"]
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 

@@ -35,8 +35,8 @@ class QuasiSteadyState(nn.Module):
     the predicted one.
 
     Rate constants, falloff and h_k / cp are those of the beginning of dt, which costs no accuracy
-    in training. The first step is the shortest, since fast species change most at the beginning
-    (docs/findings.md). `lam`, `floor`: of the transform F (`ShiftedBoxCox`); `dtype`: of the rates
+    in training. The first step is the shortest, since fast species change most at the beginning.
+   . `lam`, `floor`: of the transform F (`ShiftedBoxCox`); `dtype`: of the rates
     (see `Kinetics`) and of all that follows from them. Raises ValueError for
     rate types that `Kinetics` does not support.
     """
@@ -145,7 +145,7 @@ class QuasiSteadyState(nn.Module):
         """The weight of the creation rate at the end of a step, x = dt / tau: the rational function
         of CHEMEQ2 (Mott & Oran, NRL/MR/6400-01-8553, 2001), off by .012 at most, and by x^5
         near 0. The network corrects it with all else: exact weights give the same error over
-        states (docs/findings.md)."""
+        states."""
         z = x.clamp(max=self.LARGEST_X)
         above = ((z + self.above[0]) * z + self.above[1]) * z + self.above[2]
         below = ((z + self.below[0]) * z + self.below[1]) * z + self.below[2]

@@ -41,7 +41,7 @@ class Surrogate(Trained, Stepper):
     __constants__ = ("TOLERANCE", "LOWEST_T", "HIGHEST_T", "kinetics")
 
     # The default tolerance: the largest error estimate of a step that is trusted, relative to its
-    # change. Chosen by ignitions and states of flows (docs/findings.md, 2026-11-25).
+    # change. Chosen by ignitions and states of flows (docs/tried.md, 2026-11-25).
     TOLERANCE: Final[float] = NETWORK_TOLERANCE
 
     def __init__(self, mechanism: Mechanism, transform: StateTransform, network: Network):

@@ -16,7 +16,7 @@ FLOOR = 1e-13  # mass fractions below are treated as this
 # Spreads of variables and of their changes that are rounding alone, as those of species that never
 # form: F(Y) of a species that reacts varies by .1 and more.
 LEAST_STD, LEAST_SCALE = 1e-6, 1e-9
-POWER = 1 / 3  # exponent of the signed power of the target; 1 is worse (docs/findings.md)
+POWER = 1 / 3  # exponent of the signed power of the target; 1 is worse (docs/tried.md)
 
 
 class BoxCox(nn.Module):
@@ -139,7 +139,7 @@ class StateTransform(nn.Module):
         """The training loss of a network's answers: the mean absolute error, over all elements of
         both (n, 2 + n_species).
 
-        The mean squared error was worse in every comparison made here (docs/findings.md).
+        The mean squared error was worse in every comparison made here (docs/tried.md).
         """
         return (answer - target).abs().mean()
 

@@ -6,7 +6,7 @@ The features of a state are strongly correlated: temperature and some twenty mas
 and fall together. The loss is therefore steep in few directions and flat in most. Adam scales
 every weight separately and is slow in the flat directions. SOAP takes Adam's step in the eigenbasis
 of each layer's gradients. Muon makes the singular values of each layer's step equal
-(docs/findings.md).
+(docs/tried.md).
 """
 
 from collections.abc import Iterable, Iterator
@@ -56,7 +56,7 @@ class Optimizers:
         """Set to zero what is below `TINY` in the means of the gradients.
 
         Those of a unit that answers to no state any more decay at each step. Below 1e-38, CPUs
-        take a hundred times as long for a product of matrices (docs/findings.md)."""
+        take a hundred times as long for a product of matrices."""
         for optimizer, _ in self.parts:
             for state in optimizer.state.values():
                 for values in _tensors(list(state.values())):

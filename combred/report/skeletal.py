@@ -14,9 +14,8 @@ from combred.report.pages import Page, made_with, read_finished, write_page
 from combred.report.skeletal_figures import draw_cases, draw_errors, usual_phi
 
 RECORD = "reduce.json"
-TRANSPORT = (
-    0.23e-6  # s for a species, cell and step: OpenFOAM v1912, counterflow (docs/tried.md)
-)
+# s for a species, cell and step: OpenFOAM v1912, counterflow (docs/tried.md)
+TRANSPORT = 0.23e-6
 FAILED = "**no result**"  # of a case in which the reduced mechanism does not ignite or burn
 LIMITS = 0.01, 0.02, 0.05, 0.1, 0.2  # errors, whose sizes the page tells
 SHOWN = 12  # cases with the largest errors, and last steps of the path

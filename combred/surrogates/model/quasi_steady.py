@@ -18,27 +18,27 @@ from combred.surrogates.model.thermo import Thermo
 
 class QuasiSteadyState(nn.Module):
     """Four quasi-steady-state steps, of 0.05, 0.15, 0.3 and 0.5 dt, with five evaluations of the
-     rates.
+    rates.
 
-     With the creation rate C and the time scale tau of destruction Y / tau frozen, the solution of
-     dY/dt = C - Y / tau is
+    With the creation rate C and the time scale tau of destruction Y / tau frozen, the solution of
+    dY/dt = C - Y / tau is
 
-         dY = dt (C - Y / tau) / (1 + alpha x),  x = dt / tau,
-         alpha = 1 / (1 - exp(-x)) - 1 / x,
+        dY = dt (C - Y / tau) / (1 + alpha x),  x = dt / tau,
+        alpha = 1 / (1 - exp(-x)) - 1 / x,
 
-     the predictor of the quasi-steady-state method (Mott, Oran & van Leer, J. Comput. Phys. 164
-     (2000)). It is accurate for slow species and for species in balance. The second
-     evaluation, at the predicted state, makes the corrector: the same formula with the mean of
-     1 / tau over the step, and C weighted by alpha(dt / tau) at the end and 1 - alpha at the
-     beginning, as there. alpha is 1/2 for slow species and 1 for those in balance; a rational
-     function stands for it (`alpha`). The next step begins at the corrected state, with C and tau of
-     the predicted one.
+    the predictor of the quasi-steady-state method (Mott, Oran & van Leer, J. Comput. Phys. 164
+    (2000)). It is accurate for slow species and for species in balance. The second
+    evaluation, at the predicted state, makes the corrector: the same formula with the mean of
+    1 / tau over the step, and C weighted by alpha(dt / tau) at the end and 1 - alpha at the
+    beginning, as there. alpha is 1/2 for slow species and 1 for those in balance; a rational
+    function stands for it (`alpha`). The next step begins at the corrected state, with C and tau of
+    the predicted one.
 
-     Rate constants, falloff and h_k / cp are those of the beginning of dt, which costs no accuracy
-     in training. The first step is the shortest, since fast species change most at the beginning.
-    . `lam`, `floor`: of the transform F (`ShiftedBoxCox`); `dtype`: of the rates
-     (see `Kinetics`) and of all that follows from them. Raises ValueError for
-     rate types that `Kinetics` does not support.
+    Rate constants, falloff and h_k / cp are those of the beginning of dt, which costs no accuracy
+    in training. The first step is the shortest, since fast species change most at the beginning.
+    `lam`, `floor`: of the transform F (`ShiftedBoxCox`); `dtype`: of the rates
+    (see `Kinetics`) and of all that follows from them. Raises ValueError for
+    rate types that `Kinetics` does not support.
     """
 
     # The mass fraction that stands for an absent species, far below the floor of F: radicals of

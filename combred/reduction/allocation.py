@@ -70,28 +70,28 @@ def allocate(
         for i in range(steps, 0, -1)
     ]
     parameters, operations = reducer.count(network)
-    whole = operations if kind == "flops" else parameters
-    found = [reduce_to(_within(widths, cost, kind, amount, whole)) for widths in (path, even)]
-    return min(found, key=_error)
+    total = operations if kind == "flops" else parameters
+    candidates = [reduce_to(_within(widths, cost, kind, amount, total)) for widths in (path, even)]
+    return min(candidates, key=_error)
 
 
-def _error(found: Reduced) -> float:
+def _error(reduced: Reduced) -> float:
     """The error of the output, which a reduction with calibration inputs has."""
-    return np.inf if found.output_error is None else found.output_error
+    return np.inf if reduced.output_error is None else reduced.output_error
 
 
 def _largest_reduction(
     path: list[list[int]], amount: float, reduce_to: Callable[[list[int]], Reduced]
 ) -> Reduced:
     """The narrowest network of a path of widths whose output error is at most an amount."""
-    few, many, best = 1, len(path) - 1, None  # path[0]: all units; path[-1]: one in each layer
-    while few <= many:
-        middle = (few + many) // 2
-        found = reduce_to(path[middle])
-        if _error(found) <= amount:
-            best, few = found, middle + 1
+    lower, upper, best = 1, len(path) - 1, None  # path[0]: all units; path[-1]: one in each layer
+    while lower <= upper:
+        middle = (lower + upper) // 2
+        reduced = reduce_to(path[middle])
+        if _error(reduced) <= amount:
+            best, lower = reduced, middle + 1
         else:
-            many = middle - 1
+            upper = middle - 1
     if best is None:
         raise ValueError(
             f"error={amount} cannot be kept: the smallest reduction already gives more. "
@@ -100,14 +100,14 @@ def _largest_reduction(
     return best
 
 
-def _within(path: list[list[int]], cost: Cost, kind: str, amount: float, whole: int) -> list[int]:
+def _within(path: list[list[int]], cost: Cost, kind: str, amount: float, total: int) -> list[int]:
     """The first widths of a falling path whose cost is at most the share `amount` of that of the
     given network, `whole`; raises Unreachable where there are none."""
     size = cost(path).tolist()
     for widths, left in zip(path, size, strict=True):
-        if left <= amount * whole:
+        if left <= amount * total:
             return widths
-    smallest = size[-1] / whole
+    smallest = size[-1] / total
     raise Unreachable(
         f"{kind}={amount} cannot be reached: with one unit in every layer that may shrink, "
         f"{smallest:.3g} of the {kind} are left"
@@ -139,23 +139,23 @@ def cost_of_widths(
     """The flops of a network (for `kind` "flops"), else its parameters, as a function of the widths
     (..., n) of its layers. offsets: with the biases that offsets add to readers without one."""
     column, terms = {layer.name: i for i, layer in enumerate(layers, start=1)}, []
-    for part in list_costs(network, example_input, {layer.name: layer for layer in layers}):
-        weight = 2.0 * part.operations * part.is_matrix if kind == "flops" else part.parameters
-        terms.append((weight, [column[name] for name in part.layers]))
+    for item in list_costs(network, example_input, {layer.name: layer for layer in layers}):
+        weight = 2.0 * item.operations * item.is_matrix if kind == "flops" else item.parameters
+        terms.append((weight, [column[name] for name in item.layers]))
     readers = {name for layer in layers if layer.takes_offset for name, _ in layer.readers}
     for name in sorted(readers) if offsets and kind != "flops" else ():
         module = network.get_submodule(name)
         if bias_of(module) is None:
-            made = [column[name]] if name in column else []
-            terms.append((1.0 if made else float(len(tensor_of(module))), made))
-    total, rest = CostOfWidths(terms), 0.0
+            produced = [column[name]] if name in column else []
+            terms.append((1.0 if produced else float(len(tensor_of(module))), produced))
+    total, fixed = CostOfWidths(terms), 0.0
 
     def cost(widths: Sequence) -> Tensor:
         k = torch.as_tensor(widths, dtype=torch.float64)
-        return total(torch.nn.functional.pad(k, (1, 0), value=1.0)) + rest
+        return total(torch.nn.functional.pad(k, (1, 0), value=1.0)) + fixed
 
     if kind == "flops":  # those of other operations, which do not depend on the widths
-        rest = count_flops(network, example_input) - float(cost([layer.units for layer in layers]))
+        fixed = count_flops(network, example_input) - float(cost([layer.units for layer in layers]))
     return cost
 
 
@@ -170,10 +170,12 @@ def _descend(
         best, best_rate, narrower = -1, np.inf, 1
         for i, k in enumerate(widths):
             if k > 1:
-                down = _rounded(k - max(1, k // STEP), multiple)
-                rate = (losses[i][down] - losses[i][k]) / max(price[i] * (k - down), 1e-300)
+                reduced_width = _rounded(k - max(1, k // STEP), multiple)
+                rate = (losses[i][reduced_width] - losses[i][k]) / max(
+                    price[i] * (k - reduced_width), 1e-300
+                )
                 if rate < best_rate or best < 0:
-                    best, best_rate, narrower = i, rate, down
+                    best, best_rate, narrower = i, rate, reduced_width
         widths[best] = narrower
         path.append(list(widths))
     return path

@@ -141,10 +141,10 @@ def choose_layers(
 
 def require_sizes(kind: str, sizes: Sizes) -> None:
     """ValueError unless sizes are numbers, and shares where they are shares."""
-    given: list[object] = [sizes]
+    values: list[object] = [sizes]
     if kind in ("threshold", "ratio") and isinstance(sizes, Mapping):
-        given = list(sizes.values())
-    for size in given:
+        values = list(sizes.values())
+    for size in values:
         if not isinstance(size, int | float | Real):
             raise ValueError(f"a size is a number, or a dict of numbers by layer, not {sizes!r}")
         if kind == "ratio" and not 0 < float(size) <= 1:
@@ -162,5 +162,5 @@ def sizes_by_layer(kind: str, sizes: Sizes, targets: list[HiddenLayer]) -> list[
     if kind == "threshold":
         return [{"threshold": by_name[name]} for name in names]
     # At most this share, but for the rounding of a ratio such as 0.29 = 29 / 100.
-    kept = [math.floor(by_name[layer.name] * layer.units * (1.0 + 1e-6)) for layer in targets]
-    return [{"keep": max(1, k)} for k in kept]
+    widths = [math.floor(by_name[layer.name] * layer.units * (1.0 + 1e-6)) for layer in targets]
+    return [{"keep": max(1, k)} for k in widths]

@@ -93,8 +93,8 @@ class LayerwiseReducer:
         reduced, trace = copy.deepcopy(self.network), []
         size = self.count(reduced)
         for layer, how_far in zip(layers, sizes, strict=True):
-            begun, before = time.perf_counter(), size
-            changed = any(done.units_after < done.units_before for done in trace)
+            started, before = time.perf_counter(), size
+            changed = any(entry.units_after < entry.units_before for entry in trace)
             merge, choice, rows = self.merge(reduced if changed else None, layer, how_far)
             if merge.changes:
                 apply_merge_in_place(reduced, layer, merge)
@@ -117,7 +117,7 @@ class LayerwiseReducer:
                     flops_after=size[1],
                     rows=rows,
                     error=error,
-                    seconds=time.perf_counter() - begun,
+                    seconds=time.perf_counter() - started,
                 )
             )
         return Reduced(reduced, trace, {}, self.error(reduced))
@@ -150,8 +150,8 @@ class LayerwiseReducer:
         """
         current = self.network if reduced is None else reduced
         if how_far.get("keep") == layer.units:
-            whole = Merge.prune(torch.arange(layer.units), layer.units)
-            return whole, whole, None
+            identity = Merge.prune(torch.arange(layer.units), layer.units)
+            return identity, identity, None
         data = None
         if self.calibration is not None:
             data = layer_moments(self.network, reduced, layer, self.calibration)
@@ -172,10 +172,12 @@ class LayerwiseReducer:
         return refit(choice, data, intercept=layer.takes_offset), choice, rows
 
 
-def warn_of_few_rows(found: Reduced) -> None:
+def warn_of_few_rows(reduced: Reduced) -> None:
     """Warn where units are fitted to fewer than `ROWS_A_UNIT` rows for each that stays."""
     lacking = {
-        row: ROWS_A_UNIT * row.units_after / row.rows for row in found.trace if row.rows is not None
+        row: ROWS_A_UNIT * row.units_after / row.rows
+        for row in reduced.trace
+        if row.rows is not None
     }
     row = max(lacking, key=lacking.__getitem__, default=None)
     if row is not None and lacking[row] > 1:

@@ -77,8 +77,8 @@ def reduce(  # noqa: PLR0913
     sizes = dict(threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error)
     kind, amount = _how_far(sizes)
     if hasattr(network, "network_inputs"):  # a model
-        how = dict(method=method, layers=layers, multiple=multiple, compensation=compensation)
-        return _reduce_model(network, calibration, how | {kind: amount})
+        options = dict(method=method, layers=layers, multiple=multiple, compensation=compensation)
+        return _reduce_model(network, calibration, options | {kind: amount})
     network, chosen = own_copy(network), resolve_method(method)
     require_method(chosen, kind, calibration)
     example_input = require_inputs(network, example_input, calibration)
@@ -89,46 +89,52 @@ def reduce(  # noqa: PLR0913
     reducer = LayerwiseReducer(network, example_input, fitted, held_out, chosen, compensation)
     targets.sort(key=survey.layers.index)  # front to back, in whatever order they are named
     if kind in ("threshold", "ratio") or isinstance(amount, Mapping):
-        found = reducer.reduce(targets, sizes_by_layer(kind, amount, targets))
+        reduced = reducer.reduce(targets, sizes_by_layer(kind, amount, targets))
     else:
-        found = allocate(reducer, targets, kind, amount, multiple)
-    _require_smaller(network, example_input, targets, found, f"{chosen.name} with {kind}={amount}")
-    warn_of_few_rows(found)
-    return replace(found, untouched=untouched)
+        reduced = allocate(reducer, targets, kind, amount, multiple)
+    _require_smaller(
+        network, example_input, targets, reduced, f"{chosen.name} with {kind}={amount}"
+    )
+    warn_of_few_rows(reduced)
+    return replace(reduced, untouched=untouched)
 
 
 def _how_far(sizes: dict[str, Any]) -> tuple[str, Any]:
     """The one size that is given, with its kind. Raises ValueError where it is not one, or no
     size."""
-    given = {kind: amount for kind, amount in sizes.items() if amount is not None}
-    if len(given) != 1:
+    sizes_given = {kind: amount for kind, amount in sizes.items() if amount is not None}
+    if len(sizes_given) != 1:
         raise ValueError(f"say how far to reduce by one of {', '.join(f'{k}=' for k in sizes)}")
-    ((kind, amount),) = given.items()
+    ((kind, amount),) = sizes_given.items()
     require_sizes(kind, amount)
     return kind, amount
 
 
-def _reduce_model(model: Any, calibration: Calibration | None, how: dict) -> Reduced:
+def _reduce_model(model: Any, calibration: Calibration | None, options: dict) -> Reduced:
     """A copy of a model whose network is reduced."""
     if isinstance(calibration, np.ndarray):
         calibration = torch.from_numpy(calibration)
     inputs = model.network_inputs(calibration)
-    found = reduce(model.network, inputs[:1], calibration=inputs, **how)
+    smaller = reduce(model.network, inputs[:1], calibration=inputs, **options)
     reduced = copy.deepcopy(model)
-    reduced.network = found.network
-    return replace(found, network=reduced)
+    reduced.network = smaller.network
+    return replace(smaller, network=reduced)
 
 
 def _require_smaller(
-    network: nn.Module, example_input: Tensor, targets: list[HiddenLayer], found: Reduced, what: str
+    network: nn.Module,
+    example_input: Tensor,
+    targets: list[HiddenLayer],
+    reduced: Reduced,
+    sizes: str,
 ) -> None:
     """Raises `Unchanged` where all units stay, ValueError where the network reads its widths."""
-    if all(layer.units_after == layer.units_before for layer in found.trace):
+    if all(layer.units_after == layer.units_before for layer in reduced.trace):
         raise Unchanged(
-            f"{what} changes nothing: all {sum(layer.units for layer in targets)} units stay. No "
+            f"{sizes} changes nothing: all {sum(layer.units for layer in targets)} units stay. No "
             "units are that similar, or the share that stays is too large: give ratio= or "
             "parameters= with method='brain_surgeon'."
         )
-    widths = zip(targets, [layer.units_after for layer in found.trace], strict=True)
+    widths = zip(targets, [layer.units_after for layer in reduced.trace], strict=True)
     if problem := problem_of_widths(network, dict(widths), example_input):
-        raise ValueError(f"{what}: {problem}")
+        raise ValueError(f"{sizes}: {problem}")

@@ -71,7 +71,7 @@ class AutomaticSettings:
 
     def _criteria(self) -> Iterator[tuple[bool, str]]:
         """Each criterion falls, and none asks for more than the one before it."""
-        less = (
+        pairs = (
             ("main_min", "main_max", "it falls to it"),
             ("layer_min", "layer_max", "it falls to it"),
             ("rate_min", "rate_max", "it falls to it"),
@@ -81,10 +81,10 @@ class AutomaticSettings:
             ("deviation", "layer_min", "give it in the units of the metric, or None"),
             ("deviation", "last_criterion", "give it in the units of the metric, or None"),
         )
-        for name, other, why in less:
-            low, high = getattr(self, name), getattr(self, other)
+        for name, upper, why in pairs:
+            low, high = getattr(self, name), getattr(self, upper)
             right = low is None or high is None or low <= high
-            yield right, f"{name}={low} lies above {other}={high}: {why}"
+            yield right, f"{name}={low} lies above {upper}={high}: {why}"
 
     def _ranges(self) -> Iterator[tuple[bool, str]]:
         """Ranges; numbers of steps, reductions and attempts are whole."""

@@ -142,8 +142,8 @@ class Record:
         def cut_again(before: Found, *arguments) -> Found | None:
             if not self.next:
                 return cut(before, *arguments)
-            again = Found(before.network, self.next.units, self.next.parameters)
-            return again if self.next.kind == "cut" else None
+            repeated = Found(before.network, self.next.units, self.next.parameters)
+            return repeated if self.next.kind == "cut" else None
 
         return train_again, test_again, cut_again
 
@@ -154,11 +154,11 @@ class Record:
         if stored and (stored.kind, stored.step) != (event.kind, event.step):
             raise ValueError(f"{self.folder} is of another version: move it away to start anew")
         if stored and not self.next:
-            for found in held:
-                self.rebuild(found)
+            for state in held:
+                self.rebuild(state)
             torch.set_rng_state(self.random)
         elif not stored and self.folder:
-            self.store(event, {found.number: found.network for found in held})
+            self.store(event, {state.number: state.network for state in held})
         self.on_event(event)
 
     def store(self, event: Event, networks: dict[int, nn.Module]) -> None:
@@ -173,13 +173,13 @@ class Record:
             if path not in map(self.file, networks):
                 path.unlink()
 
-    def rebuild(self, found: Found) -> None:
+    def rebuild(self, state: Found) -> None:
         """Make a network anew: the given one with its units and the stored weights."""
-        file = self.file(found.number)
+        file = self.file(state.number)
         if not file.exists():
             raise ValueError(f"{file} is missing: move {self.folder} away to start anew")
         network, weights = copy.deepcopy(self.given), load_tensors(file)["weights"]
-        for name, units in found.units.items():
+        for name, units in state.units.items():
             layer = self.layers[name]
             if units < layer.units:
                 apply_merge_in_place(network, layer, Merge.prune(torch.arange(units), layer.units))
@@ -190,7 +190,7 @@ class Record:
             new = weight.detach().new_zeros(weights[key].shape)
             module.bias = nn.Parameter(new, requires_grad=weight.requires_grad)
         network.load_state_dict(weights)
-        found.network = network
+        state.network = network
 
     def file(self, number: int) -> Path:
         """The file with the weights of a network."""

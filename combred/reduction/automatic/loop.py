@@ -105,12 +105,12 @@ class Loop:
         """The right side of figure 1: condense a layer and retrain, anew from the save point after
         each failure; the final cut is tried once."""
         self.layer, self.phase, self.attempt = layer.name, phase, 1
-        done = False
-        while not done and not self.out_of_steps():
+        finished = False
+        while not finished and not self.out_of_steps():
             if self.attempt > self.settings.attempts and phase == "layer":
                 self.commit("left")
                 break
-            done = not self.condense(layer) or self.retrain() or phase == "final"
+            finished = not self.condense(layer) or self.retrain() or phase == "final"
             self.threshold, self.trained = None, 0
             self.attempt += 1
         self.layer, self.phase, self.attempt = "", "train", 0
@@ -174,10 +174,10 @@ class Loop:
         self.test(self.current)
         return None if loss is None else float(loss)
 
-    def test(self, found: Found) -> None:
+    def test(self, state: Found) -> None:
         """Measure the metric of a network, as the next event has it."""
-        found.metric, found.step = float(self.metric(found.network)), self.step
-        found.number = len(self.record.events)
+        state.metric, state.step = float(self.metric(state.network)), self.step
+        state.number = len(self.record.events)
 
     def out_of_steps(self) -> bool:
         """Whether all training steps are used up, which is then the reason to end."""
@@ -212,14 +212,14 @@ class Loop:
         "smallest": of those judged by the criterion under which their shape was accepted; "main":
         of those that meet the main criterion of the moment.
         """
-        now = self.current
-        for role, asked in (("smallest", self.standard), ("main", self.main_criterion())):
-            met = now.metric >= asked
-            new, old = replace(now, criterion=asked if met else None), self.best.get(role)
+        current = self.current
+        for role, criterion in (("smallest", self.standard), ("main", self.main_criterion())):
+            met = current.metric >= criterion
+            new, old = replace(current, criterion=criterion if met else None), self.best.get(role)
             if (met or role == "smallest") and (old is None or new.rank > old.rank):
-                self.best[role] = replace(new, network=copy.deepcopy(now.network))
+                self.best[role] = replace(new, network=copy.deepcopy(current.network))
 
-    def commit(self, kind: str, **other) -> None:
+    def commit(self, kind: str, **fields) -> None:
         """Record an event, once the networks are those that the loop goes on with.
 
         other: fields that have another value than the present one, or none by default.
@@ -245,4 +245,4 @@ class Loop:
             rate=self.settings.rate(self.reductions),
         )
         saved = [self.saved] if self.saved else []
-        self.record.add(replace(event, **other), [current, *saved, *self.best.values()])
+        self.record.add(replace(event, **fields), [current, *saved, *self.best.values()])

@@ -57,14 +57,14 @@ def reduce_automatically(  # noqa: PLR0913
             f"there is no layer for a main reduction but {final.name}, which is left to the final "
             "cut: set final_threshold=None"
         )
-    known = {layer.name: layer for layer in [*layers, *([final] if final else [])]}
+    layer_names = {layer.name: layer for layer in [*layers, *([final] if final else [])]}
     inputs = asdict(settings)
     inputs["network"] = digest_of_tensors(network.state_dict(), repr(network)) if folder else ""
-    record = Record(network, known, folder, inputs, on_event)
-    units = {name: layer.units for name, layer in known.items()}
-    given = Found(copy.deepcopy(network), units, size)
+    record = Record(network, layer_names, folder, inputs, on_event)
+    units = {name: layer.units for name, layer in layer_names.items()}
+    initial = Found(copy.deepcopy(network), units, size)
     steps = record.replaying(train, metric, cut_layer)
-    loop = Loop(settings, layers, final, *steps, record, given)
+    loop = Loop(settings, layers, final, *steps, record, initial)
     loop.run()
     best = loop.best["smallest"], loop.best.get("main")
     return AutomaticReduction(*best, loop.reason, record.events, untouched)

@@ -118,12 +118,12 @@ def follow(
     """
     for group in optimizer.param_groups:
         left = (moved[p] for p in group["params"])
-        group["params"] = [found[0] for found in left if found is not None]
+        group["params"] = [entries[0] for entries in left if entries is not None]
     for old in list(optimizer.state):
-        state, found = optimizer.state.pop(old), moved[old]
-        if found is None:
+        state, entries = optimizer.state.pop(old), moved[old]
+        if entries is None:
             continue
-        new, index = found
+        new, index = entries
         for key, value in state.items():
             if not isinstance(value, Tensor) or value.dim() == 0:
                 continue  # a count of steps

@@ -65,5 +65,5 @@ class ComplexityIndex:
 
     def __call__(self, theta: Tensor) -> Tensor:
         """J_FP (a scalar) of theta (n,)."""
-        one = torch.eye(1, self.width, dtype=theta.dtype, device=theta.device)[0]
-        return self.cost(one.index_add(0, self.owner, theta))
+        unit_vector = torch.eye(1, self.width, dtype=theta.dtype, device=theta.device)[0]
+        return self.cost(unit_vector.index_add(0, self.owner, theta))

@@ -98,8 +98,8 @@ def _inputs(run: Training) -> dict:
     """What a stored state belongs to."""
     modes = [module.training for module in run.network.modules()]
     network = digest_of_tensors(run.network.state_dict(), f"{run.network!r} {modes}")
-    given = {"optimizer": repr(run.optimizer), "network": network, "masks": run.structure.sizes}
-    return asdict(run.settings) | given
+    inputs = {"optimizer": repr(run.optimizer), "network": network, "masks": run.structure.sizes}
+    return asdict(run.settings) | inputs
 
 
 def _state(run: Training) -> dict:
@@ -135,8 +135,8 @@ def _resume(run: Training, stored: dict, rows: list[dict]) -> None:
     run.trace = [Epoch(**row) for row in rows]
     run.step, run.count, run.settled, total = stored["progress"]
     run.total = total.to(run.device)
-    own, shared, *device = stored["generators"]
-    run.generator.set_state(own)
+    private, shared, *device = stored["generators"]
+    run.generator.set_state(private)
     torch.set_rng_state(shared)
     if device:
         torch.cuda.set_rng_state(device[0], run.device)

@@ -36,15 +36,15 @@ def find_structure(network: nn.Module, example_input: Tensor) -> Structure:
     streams = {name: layer for name, layer in streams.items() if name not in wide}
     joined = {name for layer in streams.values() for name in layer.carriers}
     untouched = {name: why for name, why in survey.untouched.items() if name not in joined} | wide
-    found = {}
+    blocks = {}
     for path in graph.paths(list(layers.values())):
         block, reason = graph.block(path)
         reason = reason or _fails_without(trial, block, example_input)
         if reason:
             untouched[block.name] = f"as a residual path: {reason}"
         else:
-            found[block.name] = block
-    return Structure(layers | streams, found, untouched)
+            blocks[block.name] = block
+    return Structure(layers | streams, blocks, untouched)
 
 
 class _Sums(PathGraph):
@@ -75,15 +75,15 @@ class _Sums(PathGraph):
             names = {node.target for node in region if node.op == "call_module"}
             return any({n.name, *(r for r, _ in n.readers)} <= names for n in layers)
 
-        found = []
+        branches = []
         for _, path, shortcut in self.sums():
             if path.op != "call_module" or len(path.users) > 1:
                 continue
             alone = len(shortcut.users) == 1 and shortcut.op != "placeholder"
-            other = self.used_for(shortcut, through_sums=False) if alone else set()
-            if nonlinear(self.used_for(path)) and not nonlinear(other):
-                found.append(path)
-        return found
+            elsewhere = self.used_for(shortcut, through_sums=False) if alone else set()
+            if nonlinear(self.used_for(path)) and not nonlinear(elsewhere):
+                branches.append(path)
+        return branches
 
     def block(self, path: fx.Node) -> tuple[Block, str]:
         """The block of a path, and why it cannot be removed, "" if it can."""
@@ -111,11 +111,11 @@ class _Sums(PathGraph):
 
         A unit has a row in both layers. Sums with an identity have no such units.
         """
-        for node, one, other in self.sums():
-            if one is not node.args[0] or node.target in SUMS_IN_PLACE:
+        for node, left, right in self.sums():
+            if left is not node.args[0] or node.target in SUMS_IN_PLACE:
                 continue
-            carriers = [self.carriers_of(one), self.carriers_of(other)]
-            if not all(carriers) or self.shape(one) != self.shape(other):
+            carriers = [self.carriers_of(left), self.carriers_of(right)]
+            if not all(carriers) or self.shape(left) != self.shape(right):
                 continue
             shape, first = self.shape(node), self.modules[carriers[0][0]]
             path = Path(shape, isinstance(first, nn.Linear) and len(shape) != 2, sum(carriers, []))

@@ -65,8 +65,8 @@ class Training:
         self.in_training = any(module.training for module in network.modules())
         if not self.in_training:
             self.network.train()
-        found = find_structure(self.network, example_input)
-        self.settings, self.structure = settings, found.only(settings.prunes)
+        structure = find_structure(self.network, example_input)
+        self.settings, self.structure = settings, structure.only(settings.prunes)
         if not self.structure.sizes:
             raise ValueError(
                 "this network has nothing to prune; why its layers are left alone:\n"

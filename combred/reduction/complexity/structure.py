@@ -60,21 +60,21 @@ class Structure:
 
     def blocks_around(self, modules: Sequence[str]) -> list[str]:
         """The blocks that hold all of these modules, the innermost first."""
-        found = [b for b in self.blocks.values() if set(modules) <= set(b.modules)]
-        return [block.name for block in sorted(found, key=lambda block: len(block.modules))]
+        blocks = [b for b in self.blocks.values() if set(modules) <= set(b.modules)]
+        return [block.name for block in sorted(blocks, key=lambda block: len(block.modules))]
 
     def without(self, removed: Sequence[str]) -> "Structure":
         """The structure that is left without the paths of some blocks and all layers in them."""
-        gone = {module for name in removed for module in self.blocks[name].modules}
+        removed_modules = {module for name in removed for module in self.blocks[name].modules}
         layers, blocks = {}, {}
         for name, layer in self.layers.items():
-            carriers = tuple(c for c in layer.carriers if c not in gone)
-            readers = tuple(r for r in layer.readers if r[0] not in gone)
+            carriers = tuple(c for c in layer.carriers if c not in removed_modules)
+            readers = tuple(r for r in layer.readers if r[0] not in removed_modules)
             if carriers:
                 layers[name] = replace(layer, carriers=carriers, readers=readers)
         for name, block in self.blocks.items():
-            if name not in gone:
-                modules = tuple(m for m in block.modules if m not in gone)
+            if name not in removed_modules:
+                modules = tuple(m for m in block.modules if m not in removed_modules)
                 blocks[name] = replace(block, modules=modules)
         return Structure(layers, blocks, self.untouched)
 
@@ -99,10 +99,10 @@ def shrink(network: nn.Module, structure: Structure, removal: Removal) -> Struct
     left = structure.without(removal.blocks)
     layers = dict(left.layers)
     for name, layer in left.layers.items():
-        kept = removal.units.get(name)
-        if kept is not None and len(kept) < layer.units:
-            apply_merge_in_place(network, layer, Merge.prune(kept, layer.units))
-            layers[name] = replace(layer, units=len(kept))
+        indices = removal.units.get(name)
+        if indices is not None and len(indices) < layer.units:
+            apply_merge_in_place(network, layer, Merge.prune(indices, layer.units))
+            layers[name] = replace(layer, units=len(indices))
     return replace(left, layers=layers)
 
 

@@ -53,23 +53,23 @@ def moments(pairs: Iterable[tuple[Tensor, Tensor]]) -> Moments:
     Deviations are summed from the means of the first pair, so that a small variance about a large
     mean keeps its digits. Raises ValueError where there are no rows.
     """
-    n, sums, same = 0, list[Tensor](), True
+    n, sums, equal = 0, list[Tensor](), True
     for original, reduced in pairs:
-        same = same and original is reduced
+        equal = equal and original is reduced
         A = original.detach().double()
-        B = A if same else reduced.detach().double()
+        B = A if equal else reduced.detach().double()
         if not sums:
             a, b = A.sum(0) / max(len(A), 1), B.sum(0) / max(len(B), 1)
-        A, B = A - a, A - a if same else B - b
-        parts = [A.sum(0), A.T @ A] if same else [A.sum(0), A.T @ A, B.sum(0), B.T @ B, B.T @ A]
-        sums = [s + q for s, q in zip(sums, parts, strict=True)] if sums else parts
+        A, B = A - a, A - a if equal else B - b
+        terms = [A.sum(0), A.T @ A] if equal else [A.sum(0), A.T @ A, B.sum(0), B.T @ B, B.T @ A]
+        sums = [s + q for s, q in zip(sums, terms, strict=True)] if sums else terms
         n += len(A)
     if not n:
         raise ValueError("least squares needs calibration inputs, and none were given")
     means = [s / n for s in sums]
     da, AA = means[:2]
     AA = AA - torch.outer(da, da)
-    if same:
+    if equal:
         return Moments(n, a + da, a + da, AA, AA, AA)
     db, BB, BA = means[2:]
     BB, BA = BB - torch.outer(db, db), BA - torch.outer(db, da)
@@ -94,32 +94,32 @@ def layer_moments(
             B = A if reduced is None else read_units(reduced, layer, x)[0]
             yield from zip(A, B, strict=True)
 
-    found = moments(pairs())
-    return replace(found, n=independent)
+    statistics = moments(pairs())
+    return replace(statistics, n=independent)
 
 
 @torch.no_grad()
 def producer_moments(network: nn.Module, layer: HiddenLayer, calibration: Calibration) -> Moments:
     """`Moments` of the units of a layer before its activation, over calibration inputs: of the
     batch norm behind the producer, else of the producer. Every position of a map is a row."""
-    found: list[Tensor] = []
+    sums: list[Tensor] = []
 
     def keep(module: nn.Module, args: tuple, output: Tensor) -> None:
         value = output if layer.last_axis or output.dim() == 2 else output.movedim(1, -1)
-        found.append(value.reshape(-1, layer.units).clone())  # the activation may be in place
+        sums.append(value.reshape(-1, layer.units).clone())  # the activation may be in place
 
     hook = network.get_submodule(layer.norm or layer.name).register_forward_hook(keep)
     try:
         with evaluation(network):
-            return moments((A, A) for x in batches(calibration) for A in [_run(network, x, found)])
+            return moments((A, A) for x in batches(calibration) for A in [_run(network, x, sums)])
     finally:
         hook.remove()
 
 
-def _run(network: nn.Module, x: Tensor, found: list[Tensor]) -> Tensor:
+def _run(network: nn.Module, x: Tensor, captured: list[Tensor]) -> Tensor:
     """What a hook adds to `found` while the network runs."""
     network(x)
-    return found.pop()
+    return captured.pop()
 
 
 def missing_calibration(method: str) -> str:
@@ -178,11 +178,11 @@ def relative_error(
         rows += len(x)
         if layer is None:
             with evaluation(original), evaluation(reduced):
-                one, other = original(x), reduced(x)
+                expected, output = original(x), reduced(x)
         else:
-            one, other = (read_units(network, layer, x)[1] for network in (original, reduced))
-        difference += float((other.double() - one.double()).square().sum())
-        size += float(one.double().square().sum())
+            expected, output = (read_units(network, layer, x)[1] for network in (original, reduced))
+        difference += float((output.double() - expected.double()).square().sum())
+        size += float(expected.double().square().sum())
     if not rows:
         raise ValueError(
             "no calibration inputs are left to measure the error on: give batches that hold the "

@@ -45,8 +45,8 @@ def refit(merge: Merge, moments: Moments, ridge: float = RIDGE, intercept: bool 
     G, R, _ = moments.about(intercept)
     mean_B, Z0 = moments.mean_B, merge.mixing.to(G.device)
     if len(G) != len(merge.kept) or not merge.changes:
-        kept = merge.kept.to(G.device)
-        G, R, mean_B = G[kept][:, kept], R[kept], mean_B[kept]
+        indices = merge.kept.to(G.device)
+        G, R, mean_B = G[indices][:, indices], R[indices], mean_B[indices]
     weight = max(ridge, 1e-12) * torch.diagonal(G).mean().clamp(min=1e-300)
     damped = G + weight * torch.eye(len(G), dtype=G.dtype, device=G.device)
     Z = torch.linalg.solve(damped, R + weight * Z0)

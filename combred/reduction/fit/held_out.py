@@ -24,9 +24,9 @@ class _Part:
     def __iter__(self) -> Iterator[Tensor]:
         for x in self.calibration:
             held_out = torch.tensor([digest <= self.limit for digest in _digests(x)])
-            part = x[(held_out == self.held_out).to(x.device)]
-            if len(part):
-                yield part
+            rows = x[(held_out == self.held_out).to(x.device)]
+            if len(rows):
+                yield rows
 
 
 def split(calibration: Calibration) -> tuple[Calibration, Calibration]:
@@ -42,7 +42,7 @@ def split(calibration: Calibration) -> tuple[Calibration, Calibration]:
             f"error on: give more, {ROWS_A_UNIT} for each unit that stays"
         )
     limit = digests[max(1, len(digests) // HELD_OUT) - 1]
-    fitted, held_out = (_Part(batches(calibration), limit, part) for part in (False, True))
+    fitted, held_out = (_Part(batches(calibration), limit, fold) for fold in (False, True))
     if isinstance(calibration, Tensor):
         return torch.cat([*fitted]), torch.cat([*held_out])
     return fitted, held_out

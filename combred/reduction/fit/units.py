@@ -110,8 +110,8 @@ def describe_units(
     if layer.residual and norm is not None:
         weights, bias = norm.gamma.new_zeros(len(norm.gamma), 0), torch.zeros_like(norm.gamma)
     else:
-        weights, own = tensor_of(producer).detach().double().flatten(1), bias_of(producer)
-        bias = weights.new_zeros(len(weights)) if own is None else own.detach().double()
+        weights, offset = tensor_of(producer).detach().double().flatten(1), bias_of(producer)
+        bias = weights.new_zeros(len(weights)) if offset is None else offset.detach().double()
     filters = None
     if layer.depthwise:
         filters = tensor_of(network.get_submodule(layer.depthwise)).detach().double().flatten(1)
@@ -128,13 +128,13 @@ def describe_units(
 def batch_norm(module: nn.Module) -> BatchNorm:
     """Parameters and running statistics of a batch norm; ones and zeros where it has no gamma and
     beta."""
-    mean, variance = (tensor_of(module, f"running_{of}").double() for of in ("mean", "var"))
+    mean, variance = (tensor_of(module, f"running_{name}").double() for name in ("mean", "var"))
     if not isinstance(module, NORMS):
         raise TypeError(f"{type(module).__name__} is no batch norm")
-    gamma, beta, ones = module.weight, module.bias, torch.ones_like(mean)
+    gamma, beta, unit_scale = module.weight, module.bias, torch.ones_like(mean)
     return BatchNorm(
-        gamma=gamma.detach().double() if isinstance(gamma, Tensor) else ones,
-        beta=beta.detach().double() if isinstance(beta, Tensor) else ones - 1.0,
+        gamma=gamma.detach().double() if isinstance(gamma, Tensor) else unit_scale,
+        beta=beta.detach().double() if isinstance(beta, Tensor) else unit_scale - 1.0,
         mean=mean,
         std=(variance + module.eps).sqrt(),
         eps=module.eps,

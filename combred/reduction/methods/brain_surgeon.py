@@ -62,11 +62,11 @@ def eliminate(units: Units, last: int) -> tuple[Tensor, Tensor]:
     left = torch.arange(m, device=BB.device)
     order, costs = [], [start]
     while len(left) > last:
-        gone, more = _block(inverse, P, min(BLOCK, len(left) - last))
-        order.append(left[gone])
-        costs += more
+        removed, costs_of_block = _block(inverse, P, min(BLOCK, len(left) - last))
+        order.append(left[removed])
+        costs += costs_of_block
         stays = torch.ones(len(left), dtype=torch.bool, device=left.device)
-        stays[gone] = False
+        stays[removed] = False
         left, inverse, P = left[stays], inverse[stays][:, stays], P[stays][:, stays]
     cost = torch.tensor(costs, dtype=torch.float64).cumsum(0)
     return torch.cat(order) if order else left[:0], cost
@@ -78,10 +78,10 @@ def _block(inverse: Tensor, P: Tensor, count: int) -> tuple[Tensor, list[float]]
     C, Y = inverse.new_zeros(count, m), inverse.new_zeros(count, m)
     squared = inverse.new_zeros(count)  # |g|^2, g = w_j / sqrt([H^-1]_jj)
     h, p = torch.diagonal(inverse).clone(), torch.diagonal(P).clone()
-    gone, costs = [], []
+    removed, costs = [], []
     for i in range(count):
         cost = p / h.clamp(min=1e-300)
-        cost[gone] = torch.inf
+        cost[removed] = torch.inf
         j = int(cost.argmin())
         c, y = C[:i], Y[:i]
         root = h[j].clamp(min=1e-300).sqrt()
@@ -89,11 +89,11 @@ def _block(inverse: Tensor, P: Tensor, count: int) -> tuple[Tensor, list[float]]
         # P after i removals: P - sum (c y^T + y c^T - |g|^2 c c^T)
         image = (P[j] - y[:, j] @ c - c[:, j] @ y + (squared[:i] * c[:, j]) @ c) / root
         C[i], Y[i], squared[i] = column, image, p[j].clamp(min=0.0) / root**2
-        gone.append(j)
+        removed.append(j)
         costs.append(float(squared[i]))
         h -= column**2
         p += column * (squared[i] * column - 2.0 * image)
     inverse -= C.T @ C
     Y -= 0.5 * squared[:, None] * C
     P -= C.T @ Y + Y.T @ C
-    return torch.tensor(gone, device=P.device), costs
+    return torch.tensor(removed, device=P.device), costs

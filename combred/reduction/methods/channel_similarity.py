@@ -33,11 +33,11 @@ def channel_similarity(
     if statistics == "auto":
         statistics = "batch_norm" if units.norm is not None else "moments"
     distance, strength = distances(units, statistics)
-    found = torch.from_numpy(cluster(distance, threshold, keep, normalise)).to(strength.device)
-    member = (found == found.unique()[:, None]).double()
-    kept = torch.where(member > 0, strength, -torch.inf).argmax(dim=1)
-    order = kept.argsort()
-    return Merge(kept[order], member[order], strength.new_zeros(units.m))
+    labels = torch.from_numpy(cluster(distance, threshold, keep, normalise)).to(strength.device)
+    member = (labels == labels.unique()[:, None]).double()
+    indices = torch.where(member > 0, strength, -torch.inf).argmax(dim=1)
+    order = indices.argsort()
+    return Merge(indices[order], member[order], strength.new_zeros(units.m))
 
 
 def distances(units: Units, statistics: str) -> tuple[Tensor, Tensor]:
@@ -59,11 +59,11 @@ def distances(units: Units, statistics: str) -> tuple[Tensor, Tensor]:
     else:
         moments = units.require_producer_moments("channel_similarity")
         mean, variance = moments.mean_B, torch.diagonal(moments.BB)
-    found = (mean[:, None] - mean) ** 2 + variance[:, None] + variance
+    squared = (mean[:, None] - mean) ** 2 + variance[:, None] + variance
     if statistics == "activations":  # the mean of (a_i - a_j)^2
-        found = found - 2.0 * moments.BB
+        squared = squared - 2.0 * moments.BB
     strength = variance.clamp(min=0.0).sqrt() if units.norm is None else units.norm.gamma.abs()
-    return found.clamp(min=0.0).fill_diagonal_(0.0), strength
+    return squared.clamp(min=0.0).fill_diagonal_(0.0), strength
 
 
 def cluster(

@@ -70,13 +70,13 @@ class _Affine:
         self.name, self.norm_name = name, norm
         convolution = network.get_submodule(name)
         self.weight, self.bias = tensor_of(convolution).detach().double(), bias_of(convolution)
-        own = self.weight.new_zeros(len(self.weight))
+        bias = self.weight.new_zeros(len(self.weight))
         if self.bias is not None:
-            own = self.bias.detach().double()
-        self.norm, self.scale, self.shift = None, torch.ones_like(own), own
+            bias = self.bias.detach().double()
+        self.norm, self.scale, self.shift = None, torch.ones_like(bias), bias
         if norm:
             plain = batch_norm(network.get_submodule(norm))
-            self.norm = replace(plain, mean=plain.mean - own)
+            self.norm = replace(plain, mean=plain.mean - bias)
             self.scale, self.shift = self.norm.scale, self.norm.shift
 
     def statistics(self, merge: Merge, length: Tensor) -> tuple[Tensor, Tensor] | None:
@@ -84,8 +84,8 @@ class _Affine:
         if self.norm is None:
             return None
         grouped = (merge.mixing != 0).double()
-        own = length[merge.kept, None]
-        rho = torch.where(own > 0, length / own.clamp(min=1e-300), 1.0)  # (k, m)
+        scale = length[merge.kept, None]
+        rho = torch.where(scale > 0, length / scale.clamp(min=1e-300), 1.0)  # (k, m)
         inverse = torch.where(grouped > 0, 1.0 / rho.clamp(min=1e-300), 0.0)
         count = grouped.sum(dim=1)
         variance = (self.norm.std**2 - self.norm.eps).clamp(min=0.0)

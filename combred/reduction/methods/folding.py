@@ -20,16 +20,16 @@ def folding(units: Units, *, keep: int, seed: int = 0) -> Merge:
     distinct, labels = torch.unique(rows, dim=0, return_inverse=True)
     if len(distinct) > keep:
         labels = k_means(rows, keep, seed)
-    found = torch.unique(labels, return_inverse=True)[1]
-    k = int(found.max()) + 1
-    member = torch.nn.functional.one_hot(found, k).double().T  # (k, m)
+    clusters = torch.unique(labels, return_inverse=True)[1]
+    k = int(clusters.max()) + 1
+    member = torch.nn.functional.one_hot(clusters, k).double().T  # (k, m)
     centroids = (member @ rows) / member.sum(dim=1, keepdim=True)
     distance = torch.where(member > 0, torch.cdist(centroids, rows), torch.inf)
     nearest = distance.argmin(dim=1)
     order = nearest.argsort()
-    kept, member, centroids = nearest[order], member[order], centroids[order]
+    indices, member, centroids = nearest[order], member[order], centroids[order]
     offset = rows.new_zeros(units.m)
-    return Merge(kept, member, offset, _unfold(units, kept, centroids))
+    return Merge(indices, member, offset, _unfold(units, indices, centroids))
 
 
 def k_means(points: Tensor, k: int, seed: int, iterations: int = 30) -> Tensor:
@@ -59,7 +59,7 @@ def k_means(points: Tensor, k: int, seed: int, iterations: int = 30) -> Tensor:
     return labels
 
 
-def _unfold(units: Units, kept: Tensor, centroids: Tensor) -> dict[str, Tensor]:
+def _unfold(units: Units, indices: Tensor, centroids: Tensor) -> dict[str, Tensor]:
     """Parameters of the kept units (k,) whose rows, batch norm folded in, are centroids (k, d + 1).
 
     Running statistics and gamma stay (gamma is 1 where it was zero); beta takes up the bias, or the
@@ -72,13 +72,13 @@ def _unfold(units: Units, kept: Tensor, centroids: Tensor) -> dict[str, Tensor]:
     if norm is None:
         new = {f"{name}.weight": weights.reshape(shape)}
         return new | ({f"{name}.bias": bias} if producer.bias is not None else {})
-    scale = norm.scale[kept]
-    scale = torch.where(scale == 0, 1.0 / norm.std[kept], scale)
-    own = units.bias[kept]
+    scale = norm.scale[indices]
+    scale = torch.where(scale == 0, 1.0 / norm.std[indices], scale)
+    offset = units.bias[indices]
     new = {f"{name}.weight": (weights / scale[:, None]).reshape(shape)}
     if not norm.affine:
-        return new | {f"{units.layer.norm}.running_mean": own - bias / scale}
+        return new | {f"{units.layer.norm}.running_mean": offset - bias / scale}
     return new | {
-        f"{units.layer.norm}.weight": scale * norm.std[kept],
-        f"{units.layer.norm}.bias": bias - (own - norm.mean[kept]) * scale,
+        f"{units.layer.norm}.weight": scale * norm.std[indices],
+        f"{units.layer.norm}.bias": bias - (offset - norm.mean[indices]) * scale,
     }

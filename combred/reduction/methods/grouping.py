@@ -23,11 +23,11 @@ def merge_similar(
         alive = alive.new_zeros(1)  # one unit has to stay
     labels, groups = kernels.group(rows[alive], threshold)
     main = alive[groups][labels]
-    kept, norm = main.unique(), rows.norm(dim=1)
+    indices, norm = main.unique(), rows.norm(dim=1)
     ratio = torch.where(norm[main] > 0, norm[alive] / norm[main].clamp(min=1e-300), 1.0)
-    mixing = torch.zeros(len(kept), len(rows), dtype=torch.float64, device=rows.device)
-    mixing[torch.searchsorted(kept, main), alive] = ratio
-    return Merge(kept, mixing, constants.index_fill(0, alive, 0.0))
+    mixing = torch.zeros(len(indices), len(rows), dtype=torch.float64, device=rows.device)
+    mixing[torch.searchsorted(indices, main), alive] = ratio
+    return Merge(indices, mixing, constants.index_fill(0, alive, 0.0))
 
 
 def threshold_for(rows: Tensor, keep: int | None) -> float:
@@ -38,11 +38,11 @@ def threshold_for(rows: Tensor, keep: int | None) -> float:
     """
     if keep is None or keep < 1:
         raise ValueError(f"condensation needs threshold=, or keep= of at least 1, not keep={keep}")
-    few, many = -1.0, 1.0
-    if len(kernels.group(rows, many)[1]) <= keep:
-        return many
-    while many - few > 1e-6:
-        middle = 0.5 * (few + many)
+    lower, upper = -1.0, 1.0
+    if len(kernels.group(rows, upper)[1]) <= keep:
+        return upper
+    while upper - lower > 1e-6:
+        middle = 0.5 * (lower + upper)
         leaves = len(kernels.group(rows, middle)[1])
-        few, many = (middle, many) if leaves <= keep else (few, middle)
-    return few
+        lower, upper = (middle, upper) if leaves <= keep else (lower, middle)
+    return lower

@@ -31,9 +31,9 @@ def interpolative(units: Units, *, keep: int) -> Merge:
     solved = torch.linalg.solve_triangular(R[:keep, :keep], R[:keep, keep:], upper=True)
     mixing[:, order[keep:]] = solved * weight[order[:keep], None] / weight[order[keep:]]
     by_index = order[:keep].sort()
-    kept, mixing = by_index.values, mixing[by_index.indices]
+    indices, mixing = by_index.values, mixing[by_index.indices]
     offset = torch.zeros(units.m, dtype=torch.float64, device=BB.device)
     if units.layer.takes_offset:
-        offset = moments.mean_A - mixing.T @ moments.mean_B[kept]
-        offset[kept] = 0.0
-    return Merge(kept, mixing, offset)
+        offset = moments.mean_A - mixing.T @ moments.mean_B[indices]
+        offset[indices] = 0.0
+    return Merge(indices, mixing, offset)

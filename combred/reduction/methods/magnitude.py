@@ -44,10 +44,10 @@ def geometric_median(rows: Tensor, steps: int = 1000) -> Tensor:
     for _ in range(steps):
         distance = (rows - point).norm(dim=1)
         weight = torch.where(distance > 0, 1.0 / distance, 0.0)
-        pull, here = weight @ (rows - point), (distance == 0).sum()
-        if pull.norm() <= here:  # this row is the median
+        pull, coincident = weight @ (rows - point), (distance == 0).sum()
+        if pull.norm() <= coincident:  # this row is the median
             break
-        step = (1.0 - here / pull.norm()) * pull / weight.sum()
+        step = (1.0 - coincident / pull.norm()) * pull / weight.sum()
         point = point + step
         if step.norm() <= 1e-12 * point.norm():
             break

@@ -23,8 +23,8 @@ def neuron_merging(
     """
     if not -1.0 <= t <= 1.0 or not 0.0 <= weight <= 1.0:
         raise ValueError(f"t={t} must lie in [-1, 1], weight={weight} in [0, 1]")
-    kept = important_units(units, keep, criterion)
-    merge = Merge.prune(kept, units.m)
+    indices = important_units(units, keep, criterion)
+    merge = Merge.prune(indices, units.m)
     # Filters are compared without the batch norm: equation (8) takes it into account.
     rows = units.weights if units.norm is not None else units.rows
     pruned = torch.ones(units.m, dtype=torch.bool, device=rows.device)
@@ -50,7 +50,7 @@ def neuron_merging(
 
 
 def batch_norm_relation(
-    norm: BatchNorm, bias: Tensor, ratio: Tensor, kept: Tensor
+    norm: BatchNorm, bias: Tensor, ratio: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     """S and B (m, k) of equation (8), x_2^BN = S x_1^BN + B, for kept units 1 and all units 2.
 
@@ -59,11 +59,11 @@ def batch_norm_relation(
     """
     gamma, beta, sigma = norm.gamma, norm.beta, norm.std
     mu = norm.mean - bias
-    constant = gamma[kept] == 0
-    one = torch.where(constant, 1.0, gamma[kept])
-    S = ratio * (gamma[:, None] / one) * (sigma[kept] / sigma[:, None])
+    constant = gamma[indices] == 0
+    scale = torch.where(constant, 1.0, gamma[indices])
+    S = ratio * (gamma[:, None] / scale) * (sigma[indices] / sigma[:, None])
     S = torch.where(constant, 0.0, S)
-    inner = ratio * (-sigma[kept] * beta[kept] / one + mu[kept]) - mu[:, None]
+    inner = ratio * (-sigma[indices] * beta[indices] / scale + mu[indices]) - mu[:, None]
     return S, (gamma / sigma)[:, None] * inner + beta[:, None]
 
 

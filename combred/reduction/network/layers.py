@@ -109,13 +109,13 @@ def _hidden_layer(graph: PathGraph, node: fx.Node, residual: bool) -> HiddenLaye
     return make_layer(name, path, residual=residual)
 
 
-def make_layer(name: str, path: Path, **other) -> HiddenLayer:
+def make_layer(name: str, path: Path, **fields_of_layer) -> HiddenLayer:
     """The hidden layer of a path; `other` fields take the place of those of the path."""
-    given = {f.name: getattr(path, f.name) for f in fields(HiddenLayer) if hasattr(path, f.name)}
-    given |= {"name": name, "carriers": tuple(path.carriers), "readers": tuple(path.readers)}
+    values = {f.name: getattr(path, f.name) for f in fields(HiddenLayer) if hasattr(path, f.name)}
+    values |= {"name": name, "carriers": tuple(path.carriers), "readers": tuple(path.readers)}
     if path.splits and path.activation:
-        given["activation"] = "other"
-    return HiddenLayer(**given | other)
+        values["activation"] = "other"
+    return HiddenLayer(**values | fields_of_layer)
 
 
 def _reads_residual_stream(graph: PathGraph, node: fx.Node) -> bool:

@@ -49,16 +49,16 @@ class Merge:
     @property
     def prunes(self) -> bool:
         """Whether the kept units are read as they were, and the others as zero."""
-        ones = self.mixing[torch.arange(len(self.kept)), self.kept]
-        return bool((ones == 1).all()) and int(self.mixing.count_nonzero()) == len(self.kept)
+        diagonal = self.mixing[torch.arange(len(self.kept)), self.kept]
+        return bool((diagonal == 1).all()) and int(self.mixing.count_nonzero()) == len(self.kept)
 
     @staticmethod
-    def prune(kept: Tensor, m: int) -> "Merge":
+    def prune(indices: Tensor, m: int) -> "Merge":
         """The merge that keeps the units `kept` (k,) of m; the others are read as zero."""
-        kept = kept.sort().values
-        mixing = torch.zeros(len(kept), m, dtype=torch.float64, device=kept.device)
-        mixing[torch.arange(len(kept), device=kept.device), kept] = 1.0
-        return Merge(kept, mixing, mixing.new_zeros(m))
+        indices = indices.sort().values
+        mixing = torch.zeros(len(indices), m, dtype=torch.float64, device=indices.device)
+        mixing[torch.arange(len(indices), device=indices.device), indices] = 1.0
+        return Merge(indices, mixing, mixing.new_zeros(m))
 
 
 def apply_merge(network: nn.Module, layer: HiddenLayer, merge: Merge) -> nn.Module:
@@ -92,18 +92,18 @@ def apply_merge_in_place(network: nn.Module, layer: HiddenLayer, merge: Merge) -
         _mix_inputs(network.get_submodule(name), merge, positions, shifts)
 
 
-def _keep_rows(module: nn.Module, kept: Tensor, name: str, new: dict[str, Tensor]) -> None:
+def _keep_rows(module: nn.Module, indices: Tensor, name: str, new: dict[str, Tensor]) -> None:
     """Leave a producer, batch norm or depthwise layer the rows `kept` of each of its tensors, or
     the `new` tensors that a merge gives for them. Tensors that its type does not have stay."""
     for key in ("weight", "bias", "running_mean", "running_var"):
         if isinstance(tensor := getattr(module, key, None), Tensor):
-            _set(module, key, new.get(name + key, tensor.detach()[kept.to(tensor.device)]))
+            _set(module, key, new.get(name + key, tensor.detach()[indices.to(tensor.device)]))
     sizes = ["out_features", "out_channels", "num_features"]
     if getattr(module, "groups", 1) > 1:
         sizes += ["in_channels", "groups"]
     for attribute in sizes:
         if hasattr(module, attribute):
-            setattr(module, attribute, len(kept))
+            setattr(module, attribute, len(indices))
 
 
 def _mix_inputs(module: nn.Module, merge: Merge, positions: int, shifts: bool) -> None:
@@ -138,14 +138,14 @@ def _set(module: nn.Module, key: str, value: Tensor) -> None:
         setattr(module, key, value)
 
 
-def _select_channels(network: nn.Module, name: str, kept: Tensor) -> None:
+def _select_channels(network: nn.Module, name: str, indices: Tensor) -> None:
     """Put a `ChannelSelection` before the batch norm `name`, or narrow the one that is there."""
     parent, _, last = name.rpartition(".")
     holder = network.get_submodule(parent)
     first = holder[0] if isinstance(holder, nn.Sequential) and last == "1" else None
     if isinstance(first, ChannelSelection):
-        first.channels = first.channels[kept.to(first.channels.device)]
+        first.channels = first.channels[indices.to(first.channels.device)]
         return
     norm = network.get_submodule(name)
-    selection = ChannelSelection(kept.to(tensor_of(norm).device))
+    selection = ChannelSelection(indices.to(tensor_of(norm).device))
     setattr(holder, last, nn.Sequential(selection, norm).train(norm.training))

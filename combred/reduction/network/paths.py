@@ -143,26 +143,26 @@ class PathGraph(Traced):
     def pool(self, user: fx.Node, path: Path, name: str) -> None:
         """Note a pooling: it keeps units apart and is positively homogeneous. An average over zero
         padding, or by another divisor, does not keep a constant constant."""
-        shape, over = self.shape(user), [2]
+        shape, dims = self.shape(user), [2]
         if name == "mean":  # over none of the first two axes, rows and units
             axes = len(self.shape(user.all_input_nodes[0]))
-            over = [axis % axes for axis in _as_tuple(_argument(user, 1, "dim", 0) or 0)]
+            dims = [axis % axes for axis in _as_tuple(_argument(user, 1, "dim", 0) or 0)]
         elif f"{len(shape) - 2}d" not in name:  # without a batch axis, the rows are its channels
-            over = [1]
-        if path.last_axis or shape[1:2] != (path.units,) or min(over) < 2:
+            dims = [1]
+        if path.last_axis or shape[1:2] != (path.units,) or min(dims) < 2:
             raise NotReducible(f"{name} mixes units")
-        given = self.modules[called(user)] if user.op == "call_module" else None
-        padding = getattr(given, "padding", _argument(user, 3, "padding", 0))
-        divisor = getattr(given, "divisor_override", _argument(user, 6, "divisor_override", None))
+        module = self.modules[called(user)] if user.op == "call_module" else None
+        padding = getattr(module, "padding", _argument(user, 3, "padding", 0))
+        divisor = getattr(module, "divisor_override", _argument(user, 6, "divisor_override", None))
         shifts = "avg" in name and (any(_as_tuple(padding)) or divisor is not None)
         path.takes_offset = path.takes_offset and not shifts
         path.folds = path.folds and not shifts and "max" not in name
 
     def flatten(self, node: fx.Node, user: fx.Node, path: Path) -> None:
         """Go on through a flatten, (n, units, ...) -> (n, units * positions), unit by unit."""
-        before, after = self.shape(node), self.shape(user)
-        if path.last_axis or after != (before[0], math.prod(before[1:])) and after != before:
-            raise NotReducible(f"{user.name} reshapes {before} to {after}")
+        before, shape = self.shape(node), self.shape(user)
+        if path.last_axis or shape != (before[0], math.prod(before[1:])) and shape != before:
+            raise NotReducible(f"{user.name} reshapes {before} to {shape}")
 
     def read(self, node: fx.Node, user: fx.Node, path: Path) -> None:
         """Note a linear or convolutional layer that reads the value of `node`."""

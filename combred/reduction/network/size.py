@@ -63,7 +63,7 @@ def list_costs(
     ones count once.
     """
     traced = Traced(network, example_input)
-    made = {c: name for name, layer in layers.items() for c in layer.carriers}
+    producers = {c: name for name, layer in layers.items() for c in layer.carriers}
     read = {r: name for name, layer in layers.items() for r, _ in layer.readers}
     positions, costs, seen = dict.fromkeys(traced.modules, 0.0), [], set()
     for node in traced.nodes:
@@ -74,15 +74,15 @@ def list_costs(
             positions[node.target] += math.prod(shape) / shape[0] / units
     for name, module in network.named_modules():
         for key, p in module.named_parameters(recurse=False, remove_duplicate=False):
-            factors = [made[name]] if name in made else []
+            factors = [producers[name]] if name in producers else []
             if name in read and key == "weight":
                 factors.append(read[name])
-            each = p.numel() / math.prod(layers[factor].units for factor in factors)
+            share = p.numel() / math.prod(layers[factor].units for factor in factors)
             counted = isinstance(module, PRODUCERS) or isinstance(module, NORMS) and key == "weight"
             uses = positions.get(name, 0.0) if counted else 0.0
-            parameters = 0.0 if id(p) in seen else each
+            parameters = 0.0 if id(p) in seen else share
             seen.add(id(p))
-            costs.append(Cost(name, p.dim() > 1, parameters, each * uses, tuple(factors)))
+            costs.append(Cost(name, p.dim() > 1, parameters, share * uses, tuple(factors)))
     return costs
 
 
@@ -93,10 +93,10 @@ class CostOfWidths:
     """
 
     def __init__(self, terms: Sequence[tuple[float, Sequence[int]]], device=None):
-        most = max((len(factors) for _, factors in terms), default=0)
-        padded = [[*factors, *[0] * (most - len(factors))] for _, factors in terms]
+        largest = max((len(factors) for _, factors in terms), default=0)
+        padded = [[*factors, *[0] * (largest - len(factors))] for _, factors in terms]
         self.factors = torch.tensor(padded, dtype=torch.long, device=device)
-        self.factors = self.factors.reshape(len(terms), most)
+        self.factors = self.factors.reshape(len(terms), largest)
         weights = [weight for weight, _ in terms]
         self.weights = torch.tensor(weights, dtype=torch.float64, device=device)
 

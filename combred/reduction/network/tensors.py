@@ -5,10 +5,10 @@ from torch import Tensor, nn
 
 def tensor_of(module: nn.Module, name: str = "weight") -> Tensor:
     """The parameter or buffer of a module; TypeError where it has none of this name."""
-    found = getattr(module, name)
-    if not isinstance(found, Tensor):
-        raise TypeError(f"{name} of {type(module).__name__} is {found!r}, no tensor")
-    return found
+    tensor = getattr(module, name)
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} of {type(module).__name__} is {tensor!r}, no tensor")
+    return tensor
 
 
 def bias_of(module: nn.Module) -> Tensor | None:

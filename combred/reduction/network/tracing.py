@@ -53,8 +53,8 @@ def own_copy(network: nn.Module) -> nn.Module:
         raise ValueError(f"{name} has lazy modules without weights: run it once, network(x[:1])")
     if any(p.is_complex() for p in network.parameters()):
         raise ValueError(f"{name} has complex weights, and only layers of real ones are reduced")
-    kept = [t for m in network.modules() for t in vars(m).values() if isinstance(t, Tensor)]
-    computed = {id(t): t.detach().clone() for t in kept if not t.is_leaf}
+    tensors = [t for m in network.modules() for t in vars(m).values() if isinstance(t, Tensor)]
+    computed = {id(t): t.detach().clone() for t in tensors if not t.is_leaf}
     try:
         return copy.deepcopy(network, computed)
     except Exception as error:
@@ -234,11 +234,11 @@ def _differ(network: nn.Module, traced: nn.Module, example_input: Tensor) -> boo
             expected = outputs(network, x)
         except Exception:  # an input of noise may lie outside of the network's domain
             continue
-        found, tolerance = outputs(traced, x), rounding(network, x)
-        same = (
-            one.shape == other.shape and (one - other).norm() <= tolerance * one.norm()
-            for one, other in zip(expected, found, strict=False)
+        outputs_of_trace, tolerance = outputs(traced, x), rounding(network, x)
+        equal = (
+            a.shape == b.shape and (a - b).norm() <= tolerance * a.norm()
+            for a, b in zip(expected, outputs_of_trace, strict=False)
         )
-        if len(expected) != len(found) or not all(same):
+        if len(expected) != len(outputs_of_trace) or not all(equal):
             return True
     return False

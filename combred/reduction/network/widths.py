@@ -29,7 +29,7 @@ def width_readers(
     All layers are narrowed at once, to 30 to 70 % of their units; a share of its own for each, so
     that a ratio of two widths changes too. Where the output differs, each layer is tried alone.
     """
-    found: dict[str, str] = {}
+    readers: dict[str, str] = {}
     shares = {layer: 0.3 + 0.4 * i / max(len(layers) - 1, 1) for i, layer in enumerate(layers)}
     wide = {layer: max(1, int(s * layer.units)) for layer, s in shares.items() if layer.units > 1}
     while wide and (problem := problem_of_widths(network, wide, example_input)):
@@ -38,9 +38,9 @@ def width_readers(
             for layer, keep in wide.items()
         }
         blamed = {name: why for name, why in alone.items() if why} or dict.fromkeys(alone, problem)
-        found |= blamed
+        readers |= blamed
         wide = {layer: keep for layer, keep in wide.items() if layer.name not in blamed}
-    return found
+    return readers
 
 
 @torch.no_grad()
@@ -56,37 +56,37 @@ def problem_of_widths(
     example_input = example_input[:ROWS]
     noise, tolerance = noise_like(example_input), rounding(network, example_input)
     for draws, x in ((True, example_input), (True, noise), (False, example_input)):
-        whole = copy.deepcopy(network)
+        copied = copy.deepcopy(network)
         if draws:
-            _draw(whole)
+            _draw(copied)
         for layer, keep in widths.items():
             for name, positions in layer.readers:
-                tensor_of(whole.get_submodule(name))[:, keep * positions :] = 0.0
+                tensor_of(copied.get_submodule(name))[:, keep * positions :] = 0.0
         try:
-            expected = _output(whole, x)
+            expected = _output(copied, x)
         except Exception:  # an input of noise may lie outside of the network's domain
             continue
         size = float(expected.norm())
         if size == 0.0:
             continue
         for layer, keep in widths.items():
-            apply_merge_in_place(whole, layer, Merge.prune(torch.arange(keep), layer.units))
+            apply_merge_in_place(copied, layer, Merge.prune(torch.arange(keep), layer.units))
         names = ", ".join(layer.name for layer in widths)
         try:
-            found = _output(whole, x)
+            output = _output(copied, x)
         except Exception as error:
             return (
                 f"with fewer units in {names} the network no longer runs ({error}): its forward "
                 "has the old width written into it. Let the forward read the width off its "
                 "input, as x.flatten(1) or x.view(x.shape[0], -1) do"
             )
-        if found.shape != expected.shape or not (found - expected).norm() <= tolerance * size:
+        if output.shape != expected.shape or not (output - expected).norm() <= tolerance * size:
             return (
                 f"the forward reads the number of units in {names}, as a factor 1 / width does: "
                 "with fewer units the output would change. Compute such a number once, in "
                 "__init__, and keep it"
             )
-        if not _trains(whole, x) and _trains(own_copy(network), x):
+        if not _trains(copied, x) and _trains(own_copy(network), x):
             return (
                 f"in training mode the forward reads the units of {names} otherwise than in "
                 "evaluation mode, as an auxiliary output does, and would no longer run: give a "

@@ -124,7 +124,7 @@ def format_errors(errors: Mapping[str, float] | None, limits: Mapping[str, float
             return "not judged"
         return f"{100 * error:.3g} %" if math.isfinite(error) else "failed"
 
-    found = errors or {}
+    values = errors or {}
     return ", ".join(
-        f"{k} {words(found.get(k))} (at most {100 * x:.3g} %)" for k, x in limits.items()
+        f"{k} {words(values.get(k))} (at most {100 * x:.3g} %)" for k, x in limits.items()
     )

@@ -143,18 +143,18 @@ class _Search:
 
     def begin(self) -> None:
         """Attempt 0: judge the given network."""
-        begun, attempt = time.monotonic(), Attempt(0, 0, 1.0)
+        started, attempt = time.monotonic(), Attempt(0, 0, 1.0)
         self.measure(attempt, self.first)
         attempt.errors = dict(self.judge(self.first))
         attempt.passed = passes(attempt.errors, self.limits)
-        self.commit(attempt, self.first, begun)
+        self.commit(attempt, self.first, started)
 
     def reduce(self, current: nn.Module, factor: float) -> nn.Module:
         """Begin an attempt: cut `current`, and judge the result before it is retrained.
 
         Returns the smaller network, or `current` where there is none.
         """
-        begun, parent = time.monotonic(), self.smallest
+        started, parent = time.monotonic(), self.smallest
         attempt, candidate = Attempt(len(self.trace), parent.number, factor), current
         try:
             candidate = self.cut(current, factor)
@@ -164,30 +164,30 @@ class _Search:
             attempt.errors_cut = dict(self.judge(candidate))
         except Unreachable as reason:
             attempt.passed, attempt.note = False, str(reason)
-        self.commit(attempt, candidate, begun)
+        self.commit(attempt, candidate, started)
         return candidate
 
     def retrain(self, candidate: nn.Module) -> None:
         """Train and judge the attempt in flight."""
-        begun, attempt = time.monotonic(), self.trace[-1]
+        started, attempt = time.monotonic(), self.trace[-1]
         try:
             attempt.training = dict(self.train(candidate, attempt.number) or {})
             # A training that was resumed adds the time before its interruption.
-            begun = min(begun, time.monotonic() - attempt.training.get("seconds", 0.0))
+            started = min(started, time.monotonic() - attempt.training.get("seconds", 0.0))
             attempt.errors = dict(self.judge(candidate))
             attempt.passed = passes(attempt.errors, self.limits)
         except FloatingPointError as reason:  # diverged
             attempt.passed, attempt.note = False, str(reason)
-        self.commit(attempt, candidate, begun)
+        self.commit(attempt, candidate, started)
 
     def measure(self, attempt: Attempt, network: nn.Module) -> None:
         """Note the size of the network of an attempt."""
         attempt.parameters, attempt.shape = count_parameters(network), dict(self.describe(network))
         attempt.share = attempt.parameters / count_parameters(self.first)
 
-    def commit(self, attempt: Attempt, network: nn.Module, begun: float) -> None:
+    def commit(self, attempt: Attempt, network: nn.Module, started: float) -> None:
         """Store an attempt, then report it to the caller."""
-        attempt.seconds += time.monotonic() - begun
+        attempt.seconds += time.monotonic() - started
         if attempt.number == len(self.trace):
             self.trace.append(attempt)
         if self.memory:

@@ -41,21 +41,21 @@ def flames(streams: Streams, count: int, cells: "Cells") -> tuple[np.ndarray, np
     p, fresh_T = np.repeat(p[good], CELLS), np.repeat(fresh_T[good], CELLS)
     cells.start(streams, fresh, burnt)
     time, n = streams.log_uniform(CELL_TIME, good.sum()), good.sum()
-    found, steps = [], []
+    rows, steps = [], []
     for k in range(STEPS):
         step = streams.log_uniform(STEP, n)
         if k >= FIRST:
             T, Y = cells.diffused(step * streams.log_uniform(PART, n))
             states = np.column_stack([T, p, Y])
-            here = within_range(states) & (T > fresh_T + HEATED)
-            order = np.where(here.reshape(n, CELLS), streams.rng.random((n, CELLS)), 2.0)
-            here &= (order.argsort(axis=1).argsort(axis=1) < CHOSEN).ravel()
-            found.append(states[here])
-            steps.append(streams.log_uniform(streams.settings.dt, here.sum()))
+            accepted = within_range(states) & (T > fresh_T + HEATED)
+            order = np.where(accepted.reshape(n, CELLS), streams.rng.random((n, CELLS)), 2.0)
+            accepted &= (order.argsort(axis=1).argsort(axis=1) < CHOSEN).ravel()
+            rows.append(states[accepted])
+            steps.append(streams.log_uniform(streams.settings.dt, accepted.sum()))
         T, Y = cells.diffused(step)
         states = streams.react(np.column_stack([T, p, Y]), np.repeat(step * time, CELLS))
         cells.set(np.where(np.isfinite(states[:, 0]), states[:, 0], T), states[:, 2:])
-    return np.concatenate(found), np.concatenate(steps)
+    return np.concatenate(rows), np.concatenate(steps)
 
 
 class Cells(Diffusion):
@@ -89,10 +89,10 @@ class Cells(Diffusion):
         width = streams.log_uniform(FRONT, n)[:, None]
         share = (1.0 / (1.0 + np.exp(-distance / width)))[..., None]
         ends = [np.column_stack([self.enthalpy(*gas), gas[1]]) for gas in (fresh, burnt)]
-        both = (1 - share) * ends[0][:, None] + share * ends[1][:, None]
-        both = both.reshape(n * CELLS, -1)
+        mixed = (1 - share) * ends[0][:, None] + share * ends[1][:, None]
+        mixed = mixed.reshape(n * CELLS, -1)
         guess = np.repeat((fresh[0] + burnt[0]) / 2, CELLS)
-        return self.temperature(both[:, 0], both[:, 1:], guess), both[:, 1:]
+        return self.temperature(mixed[:, 0], mixed[:, 1:], guess), mixed[:, 1:]
 
     def set(self, T: np.ndarray, Y: np.ndarray) -> None:
         """The state of the cells after a reaction."""
@@ -100,10 +100,10 @@ class Cells(Diffusion):
 
     def fluxes(self, T: np.ndarray, Y: np.ndarray, rate: bool = True) -> Fluxes:
         """As `Diffusion.fluxes`, zero between two flames."""
-        found = super().fluxes(T, Y, rate)
-        found.j[CELLS - 1 :: CELLS] = 0.0
-        found.q[CELLS - 1 :: CELLS] = 0.0
-        return found
+        fluxes = super().fluxes(T, Y, rate)
+        fluxes.j[CELLS - 1 :: CELLS] = 0.0
+        fluxes.q[CELLS - 1 :: CELLS] = 0.0
+        return fluxes
 
     def diffused(self, ratio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """T (cells,) [K] and Y (cells, n_species) after a time of diffusion, given over the time of

@@ -26,17 +26,17 @@ OF_LN_t, START, OF_t = 3.3, 1e-9, 800.0  # START [s], OF_t [1/s]
 def ignitions(streams: Streams, count: int) -> tuple[np.ndarray, np.ndarray]:
     """States [T, p, Y] (n, 2 + n_species) of ignitions, about `count` of them, and their time steps
     dt (n,) [s]: the first state of each, and others uniform in the path length."""
-    begin = fresh_gases(streams, int(np.ceil(count / ROWS)))
-    paths = Paths(streams, begin[within_range(begin)])
+    initial = fresh_gases(streams, int(np.ceil(count / ROWS)))
+    paths = Paths(streams, initial[within_range(initial)])
     shape = len(paths.begin), STATES
     along = np.sort(paths.length[:, None] * streams.rng.random(shape), axis=1)
     dt = streams.log_uniform(streams.settings.dt, shape)
     times = paths.times(along)
     along[:, 0] = times[:, 0] = 0.0
     i, j = np.nonzero(apart(times, dt) & (paths.length[:, None] > 0.0))
-    found = paths.at(i, along[i, j])
-    inside = within_range(found)
-    return found[inside], dt[i, j][inside]
+    states = paths.at(i, along[i, j])
+    inside = within_range(states)
+    return states[inside], dt[i, j][inside]
 
 
 class Paths:
@@ -54,15 +54,15 @@ class Paths:
 
     def times(self, along: np.ndarray) -> np.ndarray:
         """Times (m, k) [s] at the path lengths `along` (m, k)."""
-        segment, after = self._segments(self.start[:, None] + along)
-        return self.t[segment] + after
+        segment, offset = self._segments(self.start[:, None] + along)
+        return self.t[segment] + offset
 
-    def at(self, which: np.ndarray, along: np.ndarray) -> np.ndarray:
+    def at(self, index: np.ndarray, along: np.ndarray) -> np.ndarray:
         """States (n, 2 + n_species) of the paths `which` (n,) at path lengths `along` (n,)."""
-        found, late = self.begin[which], along > 0.0
-        segment, after = self._segments((self.start[which] + along)[late])
-        found[late] = self.streams.react(self.states[segment], after)
-        return found
+        states, late = self.begin[index], along > 0.0
+        segment, offset = self._segments((self.start[index] + along)[late])
+        states[late] = self.streams.react(self.states[segment], offset)
+        return states
 
     def _segments(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The segments at some points of all paths, and the times [s] since their beginnings."""
@@ -87,37 +87,41 @@ def fresh_gases(streams: Streams, n: int) -> np.ndarray:
     return states
 
 
-def march(streams: Streams, begin: np.ndarray) -> tuple[np.ndarray, ...]:
+def march(streams: Streams, initial: np.ndarray) -> tuple[np.ndarray, ...]:
     """The segments of the paths from the states `begin` (m, 2 + n_species): index (n,) of the
     trajectory, ascending; state (n, 2 + n_species), time t (n,) [s] and step (n,) [s] at the
     beginning of each; path length (n,)."""
-    now, m = begin.copy(), len(begin)
+    current, m = initial.copy(), len(initial)
     t, step, path, active = np.zeros(m), np.full(m, FIRST_STEP), np.zeros(m), np.arange(m)
     segments: list[tuple[np.ndarray, ...]] = []
     for _ in range(MOST_STEPS):
-        before, tau = now[active], step[active]
-        after = streams.react(before, tau)
-        length = path_length(before, after, t[active], tau)
+        before, tau = current[active], step[active]
+        reacted = streams.react(before, tau)
+        length = path_length(before, reacted, t[active], tau)
         good = length < LARGEST
-        done = active[good]
-        segments.append((done, before[good], t[done], tau[good], length[good]))
-        now[done], t[done], path[done] = after[good], t[done] + tau[good], path[done] + length[good]
+        advanced = active[good]
+        segments.append((advanced, before[good], t[advanced], tau[good], length[good]))
+        current[advanced], t[advanced], path[advanced] = (
+            reacted[good],
+            t[advanced] + tau[good],
+            path[advanced] + length[good],
+        )
         step[active] = tau * (SEGMENT / length).clip(*FACTOR)
         failed = active[~np.isfinite(length)]  # the path ends with the state before
         active = np.setdiff1d(active[(t[active] < LONGEST) & (path[active] < PATH)], failed)
         if not len(active):
             break
-    which, *others = (np.concatenate(part) for part in zip(*segments, strict=True))
-    order = np.argsort(which, kind="stable")
-    return which[order], *(values[order] for values in others)
+    index, *columns = (np.concatenate(column) for column in zip(*segments, strict=True))
+    order = np.argsort(index, kind="stable")
+    return index[order], *(values[order] for values in columns)
 
 
 def path_length(
-    before: np.ndarray, after: np.ndarray, t: np.ndarray, step: np.ndarray
+    before: np.ndarray, reacted: np.ndarray, t: np.ndarray, step: np.ndarray
 ) -> np.ndarray:
     """The path length (n,) of steps [s] at times t (n,) [s] between two states (n, 2 + n_species)
     each; NaN where a state is NaN."""
-    change = np.log((after[:, 2:] + FLOOR) / (before[:, 2:] + FLOOR))
-    of_T = np.abs(np.log(after[:, 0] / before[:, 0]))
+    change = np.log((reacted[:, 2:] + FLOOR) / (before[:, 2:] + FLOOR))
+    of_T = np.abs(np.log(reacted[:, 0] / before[:, 0]))
     of_t = np.log((t + step + START) / (t + START))
     return OF_Y * np.abs(change).max(1) + OF_T * of_T + OF_LN_t * of_t + OF_t * step

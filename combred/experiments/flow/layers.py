@@ -75,8 +75,8 @@ def _lines(
     share = rng.beta(DIRICHLET, DIRICHLET, (n, PARTICLES))
     share = np.where(rng.random(n)[:, None] < ORDERED, np.sort(share, axis=1), share)
     front = np.arange(PARTICLES) >= rng.integers(PARTICLES, size=n)[:, None]
-    each = rng.random((n, PARTICLES)) < BURNT
-    burnt = np.where(rng.random(n)[:, None] < 0.5, front, each).ravel()
+    is_burnt = rng.random((n, PARTICLES)) < BURNT
+    burnt = np.where(rng.random(n)[:, None] < 0.5, front, is_burnt).ravel()
     weights = np.stack([share, 1 - share], axis=2)
     h = np.einsum("nps,ns->np", weights, inflow_h)
     Y = np.einsum("nps,nsk->npk", weights, inflow_Y)

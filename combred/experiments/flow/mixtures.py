@@ -20,19 +20,19 @@ def mixtures(streams: Streams, count: int) -> tuple[np.ndarray, np.ndarray]:
     """States [T, p, Y] (n, 2 + n_species), about `count` of them, and their time steps dt (n,) [s]:
     mixtures, most of them perturbed (`perturbed`), at t = 0 and later."""
     n = int(np.ceil(count / ROWS))
-    begin = perturbed(streams, mixed(streams, streams.log_uniform(streams.settings.p, n)))
-    begin = begin[within_range(begin)]
-    shape = len(begin), TIMES
+    initial = perturbed(streams, mixed(streams, streams.log_uniform(streams.settings.p, n)))
+    initial = initial[within_range(initial)]
+    shape = len(initial), TIMES
     times, dt = (
         streams.log_uniform(RELAXATION, shape),
         streams.log_uniform(streams.settings.dt, shape),
     )
     times.sort(axis=1)
     times[:, 0] = 0.0
-    which, j = np.nonzero(apart(times, dt))
-    states, late = begin[which], j > 0
-    states[late] = streams.react(states[late], times[which, j][late])
-    return states, dt[which, j]
+    row, j = np.nonzero(apart(times, dt))
+    states, late = initial[row], j > 0
+    states[late] = streams.react(states[late], times[row, j][late])
+    return states, dt[row, j]
 
 
 def mixed(streams: Streams, p: np.ndarray) -> np.ndarray:
@@ -40,11 +40,11 @@ def mixed(streams: Streams, p: np.ndarray) -> np.ndarray:
     weights = streams.rng.gamma(DIRICHLET, size=(len(p), 3))
     weights[streams.rng.random(len(p)) < 0.5, 2] = 0.0
     weights /= weights.sum(1, keepdims=True)
-    which, stream = np.nonzero(weights)
-    part, (h, Y) = weights[which, stream], streams.draw(p[which])
+    row, stream = np.nonzero(weights)
+    share, (h, Y) = weights[row, stream], streams.draw(p[row])
     mixed_Y = np.zeros((len(p), Y.shape[1]))
-    np.add.at(mixed_Y, which, part[:, None] * Y)
-    return streams.states(np.bincount(which, part * h, len(p)), p, mixed_Y)
+    np.add.at(mixed_Y, row, share[:, None] * Y)
+    return streams.states(np.bincount(row, share * h, len(p)), p, mixed_Y)
 
 
 def perturbed(streams: Streams, states: np.ndarray) -> np.ndarray:
@@ -55,7 +55,7 @@ def perturbed(streams: Streams, states: np.ndarray) -> np.ndarray:
     kind, s = rng.random(n), streams.log_uniform(WIDTH, n)
     s[kind > PERTURBED] = 0.0
     exponent = 1 + s[:, None] * rng.uniform(-1, 1, (n, width - 2))
-    least = streams.log_uniform(MINOR, n)
-    least[(kind < PERTURBED) | (kind > PERTURBED + WITHOUT_MINOR)] = 0.0
-    raw = np.where(Y > least[:, None], Y, 1.0) ** exponent * (Y > least[:, None])
+    floor = streams.log_uniform(MINOR, n)
+    floor[(kind < PERTURBED) | (kind > PERTURBED + WITHOUT_MINOR)] = 0.0
+    raw = np.where(Y > floor[:, None], Y, 1.0) ** exponent * (Y > floor[:, None])
     return np.column_stack([T * (1 + 0.3 * s * rng.uniform(-1, 1, n)), p, normalized(raw)])

@@ -81,18 +81,21 @@ class FlowStates:
         rng, states = self.streams.rng, self.streams.aged
         dt, kinds = np.empty(0), np.empty(0, int)
         # What the other kinds leave open is left to mixtures and ignitions.
-        order = [(kind, part) for kind, part in ORDER if kind in self.draw]
-        todo = [(kind, self.shares[kind] * part * rows) for kind, part in order]
-        for kind, count in [*todo, ("mixture", rows), ("ignition", rows)]:
+        order = [(kind, share) for kind, share in ORDER if kind in self.draw]
+        pending = [(kind, self.shares[kind] * share * rows) for kind, share in order]
+        for kind, count in [*pending, ("mixture", rows), ("ignition", rows)]:
             for _ in range(DRAWS):
-                there = int((kinds == KINDS.index(kind)).sum())
-                missing = min(round(count) - there, rows - len(states))
+                present = int((kinds == KINDS.index(kind)).sum())
+                missing = min(round(count) - present, rows - len(states))
                 if missing <= 0:
                     break
                 new, new_dt = self.draw[kind](self.streams, missing)
-                kept = rng.permutation(np.flatnonzero(within_range(new)))[:missing]
-                states, dt = np.concatenate([states, new[kept]]), np.append(dt, new_dt[kept])
-                kinds = np.append(kinds, np.full(len(kept), KINDS.index(kind)))
+                accepted = rng.permutation(np.flatnonzero(within_range(new)))[:missing]
+                states, dt = (
+                    np.concatenate([states, new[accepted]]),
+                    np.append(dt, new_dt[accepted]),
+                )
+                kinds = np.append(kinds, np.full(len(accepted), KINDS.index(kind)))
                 self.streams.aged = states
         if len(states) < rows:
             raise IntegrationError(

@@ -75,11 +75,11 @@ class Streams:
         """Mass fractions (n, n_species) of oxidizers; some have less or more inert gas, of any of
         the kinds that the mechanism has."""
         inert, X = self.mechanism.inert, np.tile(self._oxidizer, (n, 1))
-        other = np.flatnonzero(self.rng.random(n) < OTHER)
+        replaced = np.flatnonzero(self.rng.random(n) < OTHER)
         if inert.any():
-            gases = self.rng.dirichlet(np.full(inert.sum(), DIRICHLET), len(other))
-            moles = self._oxidizer[inert].sum() * self.log_uniform(INERT_GAS, len(other))
-            X[np.ix_(other, inert)] = moles[:, None] * gases
+            gases = self.rng.dirichlet(np.full(inert.sum(), DIRICHLET), len(replaced))
+            moles = self._oxidizer[inert].sum() * self.log_uniform(INERT_GAS, len(replaced))
+            X[np.ix_(replaced, inert)] = moles[:, None] * gases
         return self._by_mass(X)
 
     def fuel(self, n: int) -> np.ndarray:
@@ -131,9 +131,9 @@ class Streams:
         """States [T, p, Y] (n, 2 + n_species) after dt [s], a float or (n,); NaN where the solver
         cannot advance them."""
         T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
-        found = self.solver.attempt(T, p, Y, dt, TOLERANCE)
-        T = np.where(np.isfinite(found.error), found.T, np.nan)
-        return np.column_stack([T, p, normalized(found.Y)])
+        solution = self.solver.attempt(T, p, Y, dt, TOLERANCE)
+        T = np.where(np.isfinite(solution.error), solution.T, np.nan)
+        return np.column_stack([T, p, normalized(solution.Y)])
 
     def _by_mass(self, X: np.ndarray) -> np.ndarray:
         """Mass fractions of moles X, (n, n_species) each."""

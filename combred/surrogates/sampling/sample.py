@@ -84,8 +84,8 @@ def sample(
     plan = plan_trajectories(settings, seed, has_transport(mechanism))
     attributes = state_attributes(mechanism, provenance(settings, seed))
     total = sum(t.rows for t in plan)
-    parts = Parts(path, attributes | {"plan": [[t.kind, t.rows] for t in plan]})
-    missing = [t for t in plan if parts.read(t.index) is None]
+    blocks_on_disk = Parts(path, attributes | {"plan": [[t.kind, t.rows] for t in plan]})
+    missing = [t for t in plan if blocks_on_disk.read(t.index) is None]
     finished = total - sum(t.rows for t in missing)
     # The parts and the file exist together for a while.
     require_space(path.parent, 8 * (2 * total - finished) * (6 + 2 * mechanism.n_species))
@@ -97,15 +97,17 @@ def sample(
             if block is None:
                 lost.append(f"{task.name}: {error}")
                 block = _unlabelled(task, mechanism, settings)
-            parts.write(task.index, block.columns().values())
+            blocks_on_disk.write(task.index, block.columns().values())
             finished += task.rows
             processes.on_progress(finished, total)
 
     def blocks() -> Iterator[Block]:
         for index in range(len(plan)):
-            part = parts.read(index)
+            part = blocks_on_disk.read(index)
             if part is None:
-                raise StateFileError(f"{parts.folder / str(index)} was damaged: sample again")
+                raise StateFileError(
+                    f"{blocks_on_disk.folder / str(index)} was damaged: sample again"
+                )
             yield Block(*part)
 
     def check(file: h5py.File) -> dict:
@@ -119,13 +121,13 @@ def sample(
 def check_labels(mechanism: Mechanism, block: Block, path: Path) -> dict:
     """The attributes `checked_rows` and `largest_difference` of a state file, of some of its rows.
     Raises StateFileError where a label differs too much from that of CVODE."""
-    before, after = (block.T, block.p, block.Y), (block.T_next, block.Y_next)
-    every = difference_from_cvode(mechanism, before, block.dt, after)
+    before, labels = (block.T, block.p, block.Y), (block.T_next, block.Y_next)
+    differences = difference_from_cvode(mechanism, before, block.dt, labels)
     try:
-        largest, rows = require_small(mechanism, every)
+        largest, rows = require_small(mechanism, differences)
     except ValueError as error:
-        parts = f"{path.stem}.*.partial"
-        raise StateFileError(f"{path}: {error}; then remove {parts} and sample again") from error
+        pattern = f"{path.stem}.*.partial"
+        raise StateFileError(f"{path}: {error}; then remove {pattern} and sample again") from error
     return {"checked_rows": rows, "largest_difference": largest}
 
 
@@ -137,8 +139,8 @@ def _unlabelled(task: Task, mechanism: Mechanism, settings: SamplingSettings) ->
         T, p, phi = task.T, task.p, task.phi
     n, Y = task.rows, mechanism.mixture(settings.fuel, settings.oxidizer, phi)
     missing, dt = np.full((n, mechanism.n_species), np.nan), np.full(n, settings.dt[0])
-    begin = np.full(n, T), np.full(n, p), np.tile(Y, (n, 1))
-    block = Block.without_source(*begin, dt, missing[:, 0], missing)
+    initial = np.full(n, T), np.full(n, p), np.tile(Y, (n, 1))
+    block = Block.without_source(*initial, dt, missing[:, 0], missing)
     block.source[:] = task.index
     block.sampler[:] = FLOW if task.kind == FlowBlock.kind else SAMPLERS.index(task.kind)
     return block

@@ -50,32 +50,34 @@ def make_sensitive(
     Returns the numbers of trajectories and rows, and why trajectories are lost. Raises ValueError
     where none could be computed."""
     provenance = sensitive_provenance(mechanism, settings, sampling, seed)
-    todo, parts = plan(mechanism, settings), Parts(path, provenance)
-    known = {t.index: parts.read(t.index) for t in todo}
-    found = {index: SensitiveStates(*part) if part else None for index, part in known.items()}
-    waiting = [t for t in todo if found[t.index] is None]
+    planned, files = plan(mechanism, settings), Parts(path, provenance)
+    stored = {t.index: files.read(t.index) for t in planned}
+    trajectories = {
+        index: SensitiveStates(*arrays) if arrays else None for index, arrays in stored.items()
+    }
+    waiting = [t for t in planned if trajectories[t.index] is None]
     lost: list[str] = []
-    done = len(todo) - len(waiting)
-    processes.on_progress(done, len(todo))
+    finished = len(planned) - len(waiting)
+    processes.on_progress(finished, len(planned))
     sampling = replace(sampling, fuel=provenance["fuel"])
     if waiting:
         Solver(mechanism)  # compiled here, before the processes ask for it
-        how = SensitiveSampler, (mechanism, sampling, seed), SensitiveSampler.attempt
-        with processes.completed(*how, waiting) as results:
+        job = SensitiveSampler, (mechanism, sampling, seed), SensitiveSampler.attempt
+        with processes.completed(*job, waiting) as results:
             for trajectory, (rows, reason) in results:
-                found[trajectory.index], done = rows, done + 1
+                trajectories[trajectory.index], finished = rows, finished + 1
                 if rows is None:
                     lost.append(reason)
                 else:
-                    parts.write(trajectory.index, rows.columns().values())
-                processes.on_progress(done, len(todo))
-    kept = [rows for _, rows in sorted(found.items()) if rows is not None]
-    if not kept:
+                    files.write(trajectory.index, rows.columns().values())
+                processes.on_progress(finished, len(planned))
+    rows_of_all = [rows for _, rows in sorted(trajectories.items()) if rows is not None]
+    if not rows_of_all:
         raise ValueError(
             "none of the ignitions and flames whose sensitivities are asked for can be computed "
             f"({shown(lost[0], 200)}): widen the ranges of T0, phi or dt, or ask for none"
         )
-    rows = SensitiveStates.join(kept)
+    rows = SensitiveStates.join(rows_of_all)
     require_space(path.parent, sum(column.nbytes for column in rows.columns().values()))
     with new_file(path) as file:
         for name, column in rows.columns().items():
@@ -83,19 +85,19 @@ def make_sensitive(
             data.attrs["units"] = UNITS[name]
         file.attrs["provenance"] = json.dumps(provenance)
     forget_parts(path)
-    return {"trajectories": len(todo), "lost": lost, "rows": len(rows)}
+    return {"trajectories": len(planned), "lost": lost, "rows": len(rows)}
 
 
 def read_sensitive(path: Path) -> tuple[SensitiveStates, dict]:
     """The rows of a file of `make_sensitive`, and what they depend on. Raises StateFileError where
     the file is damaged, or has values that are not finite."""
-    again = "Move it away, and the pipeline makes it again."
+    remedy = "Move it away, and the pipeline makes it again."
     try:
         with opened(path) as file:
             rows = SensitiveStates(*(file[name][...] for name in UNITS))
             provenance = json.loads(file.attrs["provenance"])
     except UNREADABLE as error:
-        raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {again}") from error
+        raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {remedy}") from error
     if not all(np.isfinite(column).all() for column in rows.columns().values()):
-        raise StateFileError(f"{path} has values that are not finite. {again}")
+        raise StateFileError(f"{path} has values that are not finite. {remedy}")
     return rows, provenance

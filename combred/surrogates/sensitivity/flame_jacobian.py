@@ -40,28 +40,30 @@ def transport_jacobian(
     cells, n = len(T), Y.shape[1] + 1
 
     def rates(Y: np.ndarray, h: np.ndarray) -> np.ndarray:
-        now = diffusion.temperature(h, Y, T)
-        dY, dh = diffusion.derivatives(diffusion.fluxes(now, Y, rate=False), Y, h)
+        temperatures = diffusion.temperature(h, Y, T)
+        dY, dh = diffusion.derivatives(diffusion.fluxes(temperatures, Y, rate=False), Y, h)
         return np.column_stack([dY, dh / H_SCALE])
 
     base, unknowns = rates(Y, h), np.arange(cells * n).reshape(cells, n)
-    parts: list[tuple[np.ndarray, ...]] = []  # values, rows and columns
+    entries: list[tuple[np.ndarray, ...]] = []  # values, rows and columns
     for k in range(n):
         for first in range(3):
-            moved_Y, moved_h, at = Y.copy(), h.copy(), np.arange(first, cells, 3)
+            moved_Y, moved_h, perturbed = Y.copy(), h.copy(), np.arange(first, cells, 3)
             if k < n - 1:
-                steps = STEP_Y[0] * Y[at, k] + STEP_Y[1]
-                moved_Y[at, k] += steps
+                steps = STEP_Y[0] * Y[perturbed, k] + STEP_Y[1]
+                moved_Y[perturbed, k] += steps
             else:
-                steps = np.full(len(at), STEP_h / H_SCALE)
-                moved_h[at] += STEP_h
+                steps = np.full(len(perturbed), STEP_h / H_SCALE)
+                moved_h[perturbed] += STEP_h
             change = rates(moved_Y, moved_h) - base
-            for there in (at - 1, at, at + 1):
-                inside = (there >= 0) & (there < cells)
-                of, by = there[inside], unknowns[at[inside], k, None]
-                values = change[of] / steps[inside, None]
-                parts.append((values, unknowns[of], np.broadcast_to(by, values.shape)))
-    values, rows, columns = (np.concatenate(part).ravel() for part in zip(*parts, strict=True))
+            for neighbours in (perturbed - 1, perturbed, perturbed + 1):
+                inside = (neighbours >= 0) & (neighbours < cells)
+                equations, columns_of = neighbours[inside], unknowns[perturbed[inside], k, None]
+                values = change[equations] / steps[inside, None]
+                entries.append(
+                    (values, unknowns[equations], np.broadcast_to(columns_of, values.shape))
+                )
+    values, rows, columns = (np.concatenate(entry).ravel() for entry in zip(*entries, strict=True))
     J = sparse.csc_matrix((values, (rows, columns)), shape=(cells * n, cells * n))
     J.eliminate_zeros()
     return J

@@ -65,29 +65,29 @@ class RowBatches:
     """
 
     def __init__(self, data: TrainingData, device: torch.device, flame_oversampling: int = 1):
-        self.seed, parts = data.seed, []
+        self.seed, arrays = data.seed, []
         for block in data.table.chunks(keep=~data.held_out):
             visits = np.where(block.sampler == FLAME, flame_oversampling, 1)
-            again = torch.from_numpy(visits)
+            repeats = torch.from_numpy(visits)
             sides = encode(data.transform, block)
-            parts.append([side.repeat_interleave(again, dim=0) for side in sides])
-        self.x, self.z = (torch.cat(side).to(device) for side in zip(*parts, strict=True))
+            arrays.append([side.repeat_interleave(repeats, dim=0) for side in sides])
+        self.x, self.z = (torch.cat(side).to(device) for side in zip(*arrays, strict=True))
 
     def batches(self, sizes: list[int], first: int) -> Iterator[tuple[Tensor, Tensor]]:
         """The batches (inputs, targets) of the steps `first`, `first` + 1, ...; `sizes[step]` rows
         each, or all if there are fewer. Each epoch has its own random order; the rows that do not
         fill its last batch are left out."""
-        rows, epoch, at = len(self.x), 0, 0
+        rows, epoch, position = len(self.x), 0, 0
         order = None
         for step, wanted in enumerate(sizes):
-            if at > 0 and at + wanted > rows:
-                epoch, at, order = epoch + 1, 0, None
+            if position > 0 and position + wanted > rows:
+                epoch, position, order = epoch + 1, 0, None
             size = min(wanted, rows)
             if step >= first:
                 if order is None:
                     rng = np.random.default_rng([self.seed, 4, epoch, 0])
                     order = torch.from_numpy(rng.permutation(rows)).to(self.x.device)
-                pick = order[at : at + size]
+                pick = order[position : position + size]
                 # x[pick] takes four times as long
                 yield self.x.index_select(0, pick), self.z.index_select(0, pick)
-            at += size
+            position += size

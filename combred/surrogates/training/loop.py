@@ -104,26 +104,26 @@ def train(
     rows = RowBatches(data, device, settings.flame_oversampling)
     validation = ValidationLoss(data.table, transform, data.held_out, device)
     optimizers = OPTIMIZERS[settings.optimizer](network)
-    every = max(1, min(EVALUATE_EVERY, settings.steps // 6))
+    interval = max(1, min(EVALUATE_EVERY, settings.steps // 6))
     model = partial(forward_mixed, network, bf16=precision == "bf16")
     train_step = TrainStep(model, optimizers, settings, transform.loss, data.sensitivity)
     inputs = _inputs(network, data, settings, precision)
     store = Trace(checkpoint_of(metrics), inputs, ANOTHER_RUN)
     # Since the last line of metrics: sum of the losses, and their number. In all: samples, time.
-    done, loss_sum, count, seen, seconds = 0, 0.0, 0, 0, 0.0
+    first_step, loss_sum, count, seen, seconds = 0, 0.0, 0, 0, 0.0
     if state := store.load(needs_rows=False):
         network.load_state_dict(state["network"])
         optimizers.load_state_dict(state["optimizers"])
-        done, loss_sum, count, seen, seconds = state["progress"]
+        first_step, loss_sum, count, seen, seconds = state["progress"]
     metrics.parent.mkdir(parents=True, exist_ok=True)
     metrics.touch()  # also where no line is added
     sizes, saved = batch_sizes(settings), time.monotonic()
     started = saved - seconds
     losses = torch.tensor(loss_sum, device=device)
-    for step, (x, z) in enumerate(rows.batches(sizes, done), start=done):
+    for step, (x, z) in enumerate(rows.batches(sizes, first_step), start=first_step):
         losses += train_step(step, x, z)
         count, seen, last = count + 1, seen + sizes[step], step + 1 == settings.steps
-        if (step + 1) % every == 0 or last:
+        if (step + 1) % interval == 0 or last:
             line = _line(settings, step, sizes[step], float(losses) / count) | validation(network)
             store.add(line)
             losses, count = losses.zero_(), 0
@@ -146,14 +146,14 @@ def _inputs(
     network: Network, data: TrainingData, settings: TrainingSettings, precision: str
 ) -> dict:
     """What the outcome of a training depends on."""
-    begun = network.state_dict() | {"held out": torch.from_numpy(data.held_out)}
+    initial = network.state_dict() | {"held out": torch.from_numpy(data.held_out)}
     return {
         "widths": network.widths,
         "precision": precision,
         "settings": settings.outcome,
         "seed": data.seed,
         "states": data.table.provenance,
-        "begun with": digest_of_tensors(begun),
+        "begun with": digest_of_tensors(initial),
         "sensitivities": data.sensitivity and data.sensitivity.digest,
     }
 

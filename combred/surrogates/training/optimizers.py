@@ -33,8 +33,8 @@ class Optimizers:
     `parts`: pairs of an optimiser and the factor that multiplies its learning rate.
     """
 
-    def __init__(self, parts: Iterable[tuple[torch.optim.Optimizer, float]]):
-        self.parts = list(parts)
+    def __init__(self, optimizers: Iterable[tuple[torch.optim.Optimizer, float]]):
+        self.parts = list(optimizers)
 
     def set_rate(self, rate: float) -> None:
         """Set the learning rate of the next step."""
@@ -100,11 +100,11 @@ def muon(network: Network) -> Optimizers:
     between = [layer.weight for layer in network.layers[1:-1] if isinstance(layer, nn.Linear)]
     wide = [weight for weight in between if max(weight.shape) > WIDE]
     ids = {id(weight) for weight in wide}
-    parts = [(_soap(p for p in network.parameters() if id(p) not in ids), 1.0)]
+    optimizers = [(_soap(p for p in network.parameters() if id(p) not in ids), 1.0)]
     if wide:
         by_norm = torch.optim.Muon(wide, weight_decay=0.0, adjust_lr_fn="original")
-        parts.append((by_norm, MUON_NORM))
-    return Optimizers(parts)
+        optimizers.append((by_norm, MUON_NORM))
+    return Optimizers(optimizers)
 
 
 def _soap(parameters: Iterable[nn.Parameter], widest: int = WIDE) -> torch.optim.Optimizer:

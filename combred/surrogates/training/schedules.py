@@ -16,8 +16,8 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
     warm = WARMUP * settings.steps
     if step < warm:
         return settings.lr * (step + 1) / (warm + 1)
-    done = (step - warm) / max(settings.steps - warm, 1)
-    fall = 0.5 * (1 + np.cos(np.pi * done))
+    progress = (step - warm) / max(settings.steps - warm, 1)
+    fall = 0.5 * (1 + np.cos(np.pi * progress))
     return LR_FINAL + (settings.lr - LR_FINAL) * float(fall)
 
 

@@ -43,8 +43,10 @@ class SensitivityLoss:
         seed: int,
     ):
         pieces = (states.rows(slice(i, i + PIECE)) for i in range(0, len(states), PIECE))
-        parts = [_encode(rows, transform, mechanism) for rows in pieces]
-        self.x, self.z, self.w = (torch.cat(part).to(device) for part in zip(*parts, strict=True))
+        tensors = [_encode(rows, transform, mechanism) for rows in pieces]
+        self.x, self.z, self.w = (
+            torch.cat(piece).to(device) for piece in zip(*tensors, strict=True)
+        )
         content = hashlib.sha256()
         for column in states.columns().values():
             content.update(np.ascontiguousarray(column).tobytes())
@@ -61,8 +63,8 @@ class SensitivityLoss:
     def errors(self, answer: Tensor, rows: Tensor) -> Tensor:
         """s . e / dt (n,) of the network's answers (n, n_outputs) to the inputs of some rows."""
         z, w = self.z.index_select(0, rows), self.w.index_select(0, rows)
-        found = answer[:, : z.size(1)]
-        r = signed_power(found, 1.0 / self.power).clamp(-self.bound, self.bound)
+        predicted = answer[:, : z.size(1)]
+        r = signed_power(predicted, 1.0 / self.power).clamp(-self.bound, self.bound)
         return ((r - signed_power(z, 1.0 / self.power)) * w).sum(dim=1)
 
     def __call__(self, answer: Tensor, rows: Tensor) -> Tensor:
@@ -78,10 +80,10 @@ def _encode(
     dt = torch.from_numpy(rows.dt)
     with torch.no_grad():
         v = transform.variables(state)
-        after = transform.variables(later)
+        variables = transform.variables(later)
         x, base, size = transform.prepared(state, v, dt)
-        z = transform.target(after - v - base, size)[:, : v.size(1)]
-        F, inverse = after[:, 2:], transform.boxcox.inverse
+        z = transform.target(variables - v - base, size)[:, : v.size(1)]
+        F, inverse = variables[:, 2:], transform.boxcox.inverse
         dY_dF = (inverse(F + DIFFERENCE) - inverse(F - DIFFERENCE)) / (2 * DIFFERENCE)
         s = torch.from_numpy(rows.sensitivity)
         s = _through_closure(s, later[:, 2:], state[:, 2:], ElementProjection(mechanism))
@@ -95,9 +97,9 @@ def _through_closure(s: Tensor, Y: Tensor, before: Tensor, projection: ElementPr
     """The sensitivity (n, n_species) to an error before the closure, of s to one after it, near the
     change from `before` to Y: s - E^T (E W E^T)^-1 E W s over the reactive species, W = diag(Y w);
     zero for inert ones."""
-    inner, y, given = (
+    inner, y, inputs = (
         rows.T.index_select(0, projection.reactive) for rows in (s, Y.clamp(min=0.0), before)
     )
-    W, E = y * projection.weight(y, given), projection.elements
+    W, E = y * projection.weight(y, inputs), projection.elements
     inner = inner - E.T @ projection.solve(W, E @ (W * inner))
     return torch.zeros_like(s).index_copy(1, projection.reactive, inner.T)

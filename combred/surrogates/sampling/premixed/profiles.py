@@ -35,12 +35,12 @@ def between_grid_points(flame: ct.FreeFlame, n: int, rng: np.random.Generator, p
     return T, np.full(n, p), Y
 
 
-def after_diffusion(mechanism: Mechanism, begin: Profile, solver: Advance, dt: float) -> States:
+def after_diffusion(mechanism: Mechanism, profile: Profile, solver: Advance, dt: float) -> States:
     """The cells of a flame after the last of `SPLIT_STEPS` steps of diffusion and chemistry in
     turn, before its chemistry; the fast species have adjusted to the splitting by then."""
-    grid = MovingGrid(mechanism, begin)
+    grid = MovingGrid(mechanism, profile)
     for step in range(SPLIT_STEPS):
         grid.transport(dt)
         if step < SPLIT_STEPS - 1:
             grid.react(solver, dt)
-    return grid.T, np.full(len(grid.T), begin.case.p), grid.Y
+    return grid.T, np.full(len(grid.T), profile.case.p), grid.Y

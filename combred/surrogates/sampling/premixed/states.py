@@ -57,15 +57,15 @@ class PremixedStates:
         compute = self.ignition if trajectory.kind == "ignition" else self.flame
         exact = compute(trajectory, rng)
         around = exact.T, exact.p, exact.Y
-        each = trajectory.rows // 3
-        perturbed = perturb(self.projection, rng, around, each, PERTURBATION)
-        count = -(-each // RELAXED_PER_STATE)
+        rows_of_kind = trajectory.rows // 3
+        perturbed = perturb(self.projection, rng, around, rows_of_kind, PERTURBATION)
+        count = -(-rows_of_kind // RELAXED_PER_STATE)
         wide = perturb(self.projection, rng, around, count, RELAXED_PERTURBATION)
-        parts = [exact, self.label(rng, *perturbed), self.relax(rng, *wide, count=each)]
+        pieces = [exact, self.label(rng, *perturbed), self.relax(rng, *wide, count=rows_of_kind)]
         first = SAMPLERS.index(trajectory.kind)
-        for offset, part in enumerate(parts):
-            part.sampler[:] = first + offset
-        return Block.join(parts)
+        for offset, piece in enumerate(pieces):
+            piece.sampler[:] = first + offset
+        return Block.join(pieces)
 
     def _steps(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """The time steps (n,) [s] of rows, log-uniform in `settings.dt`."""
@@ -100,8 +100,8 @@ class PremixedStates:
             np.interp(rng.uniform(T0, T.max(), n - 3 * quarter - 1), rise_T, t[rise_at]),
             [0.0],
         ]
-        begin = np.full(n, T0), np.full(n, p), np.tile(Y0, (n, 1))
-        return self._later(rng, *begin, np.sort(np.concatenate(times)))
+        initial = np.full(n, T0), np.full(n, p), np.tile(Y0, (n, 1))
+        return self._later(rng, *initial, np.sort(np.concatenate(times)))
 
     def flame(self, trajectory: Trajectory, rng: np.random.Generator) -> Block:
         """States of a freely propagating premixed flame, a third of the rows, labelled.
@@ -119,9 +119,9 @@ class PremixedStates:
         between = self.label(rng, *between_grid_points(flame, n - cells, rng, case.p))
         if not cells:
             return between
-        begin = profile_of(self.mechanism, flame, case, unburnt, cells)
+        initial = profile_of(self.mechanism, flame, case, unburnt, cells)
         dt = float(self._steps(rng, 1)[0])
-        diffused = self.label(rng, *after_diffusion(self.mechanism, begin, self, dt))
+        diffused = self.label(rng, *after_diffusion(self.mechanism, initial, self, dt))
         return Block.join([between, diffused])
 
     def advance(
@@ -141,7 +141,7 @@ class PremixedStates:
         relaxation fails."""
         low, high = np.log(RELAXATION)
         times = np.exp(rng.uniform(low, high, count))
-        T, p, Y = (np.repeat(part, RELAXED_PER_STATE, axis=0)[:count] for part in (T, p, Y))
+        T, p, Y = (np.repeat(column, RELAXED_PER_STATE, axis=0)[:count] for column in (T, p, Y))
         return self._later(rng, T, p, Y, times)
 
     def _later(self, rng: np.random.Generator, T, p, Y, times: np.ndarray) -> Block:

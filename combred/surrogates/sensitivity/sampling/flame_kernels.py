@@ -64,39 +64,39 @@ def kernel_states(
     formed = _formed(states, fresh)
     species = rng.choice(formed, min(SPECIES, len(formed)), replace=False).tolist()
     sensitivities = mass_sensitivities(mechanism, states, step, species)
-    parts = []
+    pieces = []
     for _ in range(TIMES):
         dt = log_uniform(rng, low, high)
-        begin = int(rng.integers(1, STEPS - int((SETTLING + 1) * dt / step)))
-        now = states[begin]
+        first_step = int(rng.integers(1, STEPS - int((SETTLING + 1) * dt / step)))
+        state = states[first_step]
         for _ in range(SETTLING):
-            now = reacted(solver, thermo, now.diffused(dt), dt)
-        now = now.diffused(dt)
-        at = begin + (SETTLING + 1) * dt / step
-        first = min(int(at), STEPS - 1)
-        share = at - first
+            state = reacted(solver, thermo, state.diffused(dt), dt)
+        state = state.diffused(dt)
+        end = first_step + (SETTLING + 1) * dt / step
+        first = min(int(end), STEPS - 1)
+        share = end - first
         s = (1 - share) * sensitivities[:, first] + share * sensitivities[:, first + 1]
-        parts += labelled(solver, (now.temperatures(thermo), p, now.Y), dt, s)
-    return _joined(parts, time)
+        pieces += labelled(solver, (state.temperatures(thermo), p, state.Y), dt, s)
+    return _joined(pieces, time)
 
 
 def _formed(states: list[FlameKernel], fresh: np.ndarray) -> np.ndarray:
     """Indices of the species that the kernel forms (`FORMED`), and that are left (`LEFT`)."""
     masses = np.array([state.Y.mean(axis=0) for state in states])
     last = masses[-1]
-    found = np.flatnonzero(
+    indices = np.flatnonzero(
         (last > FORMED[0]) & (last > FORMED[1] * fresh) & (last > LEFT * masses.max(axis=0))
     )
-    if not len(found):
+    if not len(indices):
         raise IntegrationError("a flame kernel forms nothing")
-    return found
+    return indices
 
 
-def _joined(parts: list[SensitiveStates], time: float) -> SensitiveStates:
+def _joined(pieces: list[SensitiveStates], time: float) -> SensitiveStates:
     """All rows; the mean of s . e / dt over those of a species is the sum over the cells, and the
     mean over the times, times `time` [s]. The first steps to settle have no rows: with the longest
     dt a fifth of the march, for which the other times stand."""
-    rows = SensitiveStates.join(parts)
+    rows = SensitiveStates.join(pieces)
     of_species = np.bincount(rows.trajectory)[rows.trajectory]
     rows.sensitivity[:] *= (WEIGHT * time / TIMES * of_species)[:, None]
     return rows

@@ -63,7 +63,7 @@ def premixed_states(
     time = grid.thickness() / profile.speed
     steps = _steps(sampling, OF_FLAME_TIME * time, rng, str(case))
     sensitivity = speed_sensitivity(mechanism, profile)
-    parts: list[SensitiveStates] = []
+    pieces: list[SensitiveStates] = []
     cells, passed = np.arange(CELLS), 0.0
     for i, dt in enumerate(steps):
         for _ in range(SETTLING):
@@ -73,8 +73,8 @@ def premixed_states(
         grid.transport(dt)
         moved = [np.interp(cells + passed, cells, column) for column in sensitivity.T]
         cells_now = grid.T, case.p, grid.Y
-        parts += labelled(solver, cells_now, dt, [np.column_stack(moved)], i)
-    return _joined(parts)
+        pieces += labelled(solver, cells_now, dt, [np.column_stack(moved)], i)
+    return _joined(pieces)
 
 
 def counterflow_states(
@@ -91,20 +91,20 @@ def counterflow_states(
     flame = solve_counterflow(mechanism, case, strain)
     profile = counterflow.profile_of(mechanism, flame, case, COUNTERFLOW_CELLS)
     steps = _steps(sampling, OF_STRAIN_TIME / strain, rng, f"{case}, {strain:.0f} 1/s")
-    parts: list[SensitiveStates] = []
+    pieces: list[SensitiveStates] = []
     grid = CounterflowGrid(mechanism, profile)
     for i, dt in enumerate(steps):
         for _ in range(SETTLING):
             grid.transport(dt)
             grid.react(solver, dt)
         grid.transport(dt)
-        now = replace(profile, T=grid.T, Y=grid.Y)
-        formed = _formed(now)
+        current = replace(profile, T=grid.T, Y=grid.Y)
+        formed = _formed(current)
         species = rng.choice(formed, min(PEAKS, len(formed)), replace=False).tolist()
-        sensitivities = peak_sensitivities(mechanism, now, species)
+        sensitivities = peak_sensitivities(mechanism, current, species)
         sensitivities[1:] *= PEAK_WEIGHT
-        parts += labelled(solver, (grid.T, p, grid.Y), dt, sensitivities, i * (1 + PEAKS))
-    return _joined(parts)
+        pieces += labelled(solver, (grid.T, p, grid.Y), dt, sensitivities, i * (1 + PEAKS))
+    return _joined(pieces)
 
 
 def _steps(
@@ -132,19 +132,19 @@ def labelled(
     are numbered from `first` on."""
     T, p, Y = states[0], np.full(len(states[0]), states[1]), normalized(states[2])
     T_next, Y_next = solver.advance(T, p, Y, dt)
-    found, steps = [], np.full(len(T), dt)
+    labels, steps = [], np.full(len(T), dt)
     for i, s in enumerate(sensitivities, first):
-        kept = largest_contributions(np.abs(s * (Y_next - Y)).sum(axis=1))
-        every = SensitiveStates(T, p, Y, steps, T_next, Y_next, s, np.full(len(T), i, "i4"))
-        found.append(every.rows(kept))
-    return found
+        indices = largest_contributions(np.abs(s * (Y_next - Y)).sum(axis=1))
+        sensitive = SensitiveStates(T, p, Y, steps, T_next, Y_next, s, np.full(len(T), i, "i4"))
+        labels.append(sensitive.rows(indices))
+    return labels
 
 
-def _joined(parts: list[SensitiveStates]) -> SensitiveStates:
+def _joined(pieces: list[SensitiveStates]) -> SensitiveStates:
     """All rows; the mean of s . e / dt over those of a part is the sum over the cells."""
-    for part in parts:
-        part.sensitivity *= len(part)
-    return SensitiveStates.join(parts)
+    for piece in pieces:
+        piece.sensitivity *= len(piece)
+    return SensitiveStates.join(pieces)
 
 
 def _formed(profile: CounterflowProfile) -> np.ndarray:

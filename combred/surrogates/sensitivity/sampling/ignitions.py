@@ -36,22 +36,22 @@ def ignition_states(
     case = Case(rng.uniform(s.T0[0], s.T0[1]), log_uniform(rng, *s.p), log_uniform(rng, *s.phi))
     Y0 = mechanism.mixture(s.fuel, s.oxidizer, case.phi)
     reactor = Reactor(mechanism, *tolerances)
-    found = ignite(reactor, case, Y0, LONGEST)
+    ignition = ignite(reactor, case, Y0, LONGEST)
     low, high = s.dt
-    if found is None or OF_DELAY * found.delay < low:
+    if ignition is None or OF_DELAY * ignition.delay < low:
         raise IntegrationError(f"no delay between {low / OF_DELAY:g} and {LONGEST} s: {case}")
-    phi = delay_sensitivity(mechanism, found)
-    high = min(high, OF_DELAY * found.delay)
+    phi = delay_sensitivity(mechanism, ignition)
+    high = min(high, OF_DELAY * ignition.delay)
     dt = np.array([max(log_uniform(rng, low, high) for _ in range(2)) for _ in range(STATES)])
-    t = dt * np.floor(rng.uniform(0.0, np.floor(found.delay / dt)))
-    both = np.empty((2 * STATES, 1 + mechanism.n_species))
+    t = dt * np.floor(rng.uniform(0.0, np.floor(ignition.delay / dt)))
+    states = np.empty((2 * STATES, 1 + mechanism.n_species))
     times = np.concatenate([t, t + dt])
     reactor.start(case.T0, case.p, Y0)
     for i in np.argsort(times):
-        both[i, 0], both[i, 1:] = reactor.advance(times[i])
-    now, later = both[:STATES], both[STATES:]
-    sensitivity = np.column_stack([np.interp(t + dt, found.t, column) for column in phi.T])
+        states[i, 0], states[i, 1:] = reactor.advance(times[i])
+    present, later = states[:STATES], states[STATES:]
+    sensitivity = np.column_stack([np.interp(t + dt, ignition.t, column) for column in phi.T])
     p, trajectory = np.full(STATES, case.p), np.zeros(STATES, "i4")
     return SensitiveStates(
-        now[:, 0], p, now[:, 1:], dt, later[:, 0], later[:, 1:], -sensitivity, trajectory
+        present[:, 0], p, present[:, 1:], dt, later[:, 0], later[:, 1:], -sensitivity, trajectory
     )

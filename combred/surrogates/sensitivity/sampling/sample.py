@@ -44,8 +44,8 @@ def plan(mechanism: Mechanism, settings: SensitivitySettings) -> list[SensitiveT
         flames = counterflows = 0
     kinds = ["flame"] * flames + ["ignition"] * settings.ignitions
     kinds += ["counterflow"] * counterflows + ["kernel"] * settings.kernels
-    found = [SensitiveTrajectory(i, kind) for i, kind in enumerate(kinds)]
-    return sorted(found, key=lambda trajectory: list(STATES).index(trajectory.kind))
+    trajectories = [SensitiveTrajectory(i, kind) for i, kind in enumerate(kinds)]
+    return sorted(trajectories, key=lambda trajectory: list(STATES).index(trajectory.kind))
 
 
 class SensitiveSampler:
@@ -60,13 +60,13 @@ class SensitiveSampler:
         be computed."""
         rng = np.random.default_rng([self.seed, 9, trajectory.index])
         compute, reason = STATES[trajectory.kind], ""
-        by = REFERENCE if trajectory.kind == "ignition" else self.solver
+        chemistry = REFERENCE if trajectory.kind == "ignition" else self.solver
         for _ in range(DRAWS[trajectory.kind]):
             try:
-                found = compute(self.mechanism, self.sampling, by, rng)
+                states = compute(self.mechanism, self.sampling, chemistry, rng)
             except (RuntimeError, ValueError, FloatingPointError) as error:  # Cantera's, SuperLU's
                 reason = str(error).strip()
                 continue
-            found.trajectory[:] += NUMBERS * trajectory.index
-            return found, ""
+            states.trajectory[:] += NUMBERS * trajectory.index
+            return states, ""
         return None, reason

@@ -5,6 +5,7 @@ all other bytes. Every file is read through `opened`, for HDF5 itself follows li
 of other files.
 """
 
+import errno
 import functools
 import hashlib
 import os
@@ -26,6 +27,19 @@ UNREADABLE = (
     OSError, ValueError, KeyError, IndexError, RuntimeError, AttributeError, TypeError, MemoryError,
     OverflowError,
 )  # fmt: skip
+
+
+def remedy_for(error: BaseException, otherwise: str) -> str:
+    """The remedy for an error of reading: that for a lock, or another one."""
+    reason = str(error)
+    if "unable to lock file" not in reason:
+        return otherwise
+    if f"errno = {errno.EAGAIN}" in reason or f"errno = {errno.EACCES}" in reason:
+        return "Another program has it open for writing: close it there, and run this again."
+    return (
+        "Its file system has no locks: copy it to a local disk, or set HDF5_USE_FILE_LOCKING=FALSE "
+        "where no other program writes it."
+    )
 
 
 @contextmanager

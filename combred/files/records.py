@@ -44,7 +44,7 @@ def _read(path: Path) -> tuple[dict, bool]:
     if not path.exists():
         return {}, True
     try:
-        content = json.loads(path.read_text())
+        content = parse(path.read_text())
     except ValueError as error:  # also where it is no UTF-8
         raise ValueError(f"{path} is not JSON ({error}): move it away and run again") from error
     if not isinstance(content, dict):
@@ -56,6 +56,24 @@ def _read(path: Path) -> tuple[dict, bool]:
             "again"
         )
     return content, stored is not None
+
+
+def parse(text: str | bytes) -> Any:
+    """The content of JSON. Raises ValueError where it is none, or where a table has a key twice, of
+    which readers take the first or the last."""
+    try:
+        return json.loads(text, object_pairs_hook=_table)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"it has the key {twice[:60]!r} twice")
+    return table
 
 
 def digest(path: Path) -> str:

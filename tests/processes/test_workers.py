@@ -1,6 +1,9 @@
 """Worker processes: results in order, errors are raised, the rows of one process."""
 
+import importlib
 import os
+import pickle
+import pkgutil
 import signal
 import subprocess
 import sys
@@ -11,6 +14,7 @@ import h5py
 import numpy as np
 import pytest
 
+import combred
 from combred.processes.workers import THREADS, Processes
 from combred.surrogates.sampling.sample import sample
 
@@ -31,6 +35,82 @@ def test_an_error_in_a_task_is_raised_and_later_tasks_are_not_counted():
     with pytest.raises(ValueError, match="invalid literal"):
         told(1, progress).results(int, [("1",), ("x",), ("2",)])
     assert progress == [(1, 3)]
+
+
+FAILING = """
+class OfTwo(ValueError):
+    def __init__(self, name, why):
+        super().__init__(f"no {name}: {why}")
+
+class OfOne(KeyError):
+    def __init__(self, name):
+        super().__init__(f"no {name}")
+
+class OfNone(Exception):
+    def __init__(self):
+        super().__init__("nothing")
+        self.lock = open(__file__)
+
+def fail(name):
+    raise {"two": OfTwo("H2", "why"), "one": OfOne("H2"), "none": OfNone()}[name] \\
+        if name != "plain" else LookupError("plain")
+
+def refuse(own, task):
+    return fail(task)
+"""
+
+
+@pytest.fixture
+def failing(tmp_path, monkeypatch):
+    """A module whose functions raise exceptions that pickle cannot hand on."""
+    (tmp_path / "failing.py").write_text(FAILING)
+    monkeypatch.syspath_prepend(tmp_path)
+    return importlib.import_module("failing")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "said"),
+    [
+        ("two", ValueError, "OfTwo: no H2: why"), ("one", RuntimeError, "OfOne: 'no H2'"),
+        ("none", RuntimeError, "OfNone: nothing"), ("plain", LookupError, "plain"),
+    ],
+)  # fmt: skip
+def test_any_exception_of_a_task_arrives_as_itself_or_as_a_sentence(failing, name, kind, said):
+    """One whose constructor has two arguments would break the pool, and lose the other results."""
+    progress = []
+    with pytest.raises(kind) as told:
+        told_by = Processes(1, lambda *done: progress.append(done))
+        told_by.results(_either, [("abs", -3), (name, 0)])
+    assert str(told.value) == said and type(told.value) is kind and progress == [(1, 2)]
+
+
+def _either(name: str, value: int) -> int:
+    """A task that succeeds, or fails in a module that this process imports."""
+    if name == "abs":
+        return abs(value)
+    return importlib.import_module("failing").fail(name)
+
+
+def test_an_exception_of_the_beginning_of_a_worker_is_raised(failing):
+    with Processes(1).asked(failing.fail, ("two",)) as ask:
+        for _ in range(2):
+            with pytest.raises(ValueError, match="OfTwo: no H2: why"):
+                ask(failing.refuse, ["one"])
+
+
+def test_our_exceptions_can_be_handed_on():
+    """Every class of combred that is an exception, made of one text."""
+    for found in pkgutil.walk_packages(combred.__path__, "combred."):
+        if not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+    kinds, pending = set(), [Exception]
+    while pending:
+        pending += (below := pending.pop().__subclasses__())
+        kinds |= {kind for kind in below if kind.__module__.startswith("combred.")}
+    assert len(kinds) > 5
+    for kind in kinds:
+        again = pickle.loads(pickle.dumps(kind("a text")))
+        assert type(again) is kind and str(again) == "a text"
 
 
 def test_a_worker_has_one_thread_and_the_parent_keeps_its_own(monkeypatch):

@@ -238,7 +238,10 @@ TWICE = {
         WHOLE.replace("  kinetics", "  species: [{other.yaml/species: [H2, H, N2]}]\n  kinetics"),
         "it has the key 'species' twice",
     ),
-    "name": (WHOLE.replace("  kinetics", "  name: another\n  kinetics"), "it has the key 'name' twice"),
+    "name": (
+        WHOLE.replace("  kinetics", "  name: another\n  kinetics"),
+        "it has the key 'name' twice",
+    ),
     "one name": (WHOLE.replace(PHASE, PHASE + PHASE), "two of its phases have one name"),
 }
 

@@ -144,7 +144,8 @@ def _require_module(module: torch.jit.ScriptModule, card: dict) -> None:
     a time step to a state."""
     for method in (*METHODS, *(text.partition("(")[0] for text in card["methods"])):
         require(hasattr(module, method), f"its module has no method {shown(method)}")
-    schema = module.forward.schema
+    forward: Any = module.forward
+    schema = forward.schema
     types = [str(argument.type) for argument in (*schema.arguments[1:], *schema.returns)]
     require(
         types == ["Tensor"] * 3,

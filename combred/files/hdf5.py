@@ -87,9 +87,13 @@ def opened(path: Path) -> Iterator[h5py.File]:
     that are no numbers, and where it declares more of them than it can hold; OSError where it is no
     HDF5 file.
     """
+    checked = Path(path).stat()
     require_intact(Path(path))
     with h5py.File(path, "r") as file:
-        _require_own(file, Path(path).stat().st_size)
+        there = os.fstat(file.id.get_vfd_handle())
+        if (there.st_ino, there.st_mtime_ns) != (checked.st_ino, checked.st_mtime_ns):
+            raise ValueError("another program has just replaced it: run this again")
+        _require_own(file, there.st_size)
         yield file
 
 

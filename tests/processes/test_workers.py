@@ -16,7 +16,7 @@ import pytest
 from combred.chemistry.reactor import IntegrationError
 from combred.names import PackageMissing
 from combred.native.compilers import CompilerError
-from combred.processes.workers import THREADS, Processes
+from combred.processes.workers import THREADS, Processes, open_pool
 from combred.reduction.search.attempts import NotPassed
 from combred.surrogates.dataset.schema import StateFileError
 from combred.surrogates.sampling.sample import sample
@@ -71,27 +71,17 @@ def failing(tmp_path, monkeypatch):
     return importlib.import_module("failing")
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "said"),
-    [
-        ("two", ValueError, "OfTwo: no H2: why"), ("one", RuntimeError, "OfOne: 'no H2'"),
-        ("none", RuntimeError, "OfNone: nothing"), ("plain", LookupError, "plain"),
-    ],
-)  # fmt: skip
-def test_any_exception_of_a_task_arrives_as_itself_or_as_a_sentence(failing, name, kind, said):
+def test_any_exception_of_a_task_arrives_as_itself_or_as_a_sentence(failing):
     """One whose constructor has two arguments would break the pool, and lose the other results."""
-    progress = []
-    with pytest.raises(kind) as told:
-        told_by = Processes(1, lambda *done: progress.append(done))
-        told_by.results(_either, [("abs", -3), (name, 0)])
-    assert str(told.value) == said and type(told.value) is kind and progress == [(1, 2)]
-
-
-def _either(name: str, value: int) -> int:
-    """A task that succeeds, or fails in a module that this process imports."""
-    if name == "abs":
-        return abs(value)
-    return importlib.import_module("failing").fail(name)
+    with open_pool(1, int) as pool:
+        for name, kind, said in (
+            ("two", ValueError, "OfTwo: no H2: why"), ("one", RuntimeError, "OfOne: 'no H2'"),
+            ("none", RuntimeError, "OfNone: nothing"), ("plain", LookupError, "plain"),
+        ):  # fmt: skip
+            with pytest.raises(kind) as told:
+                pool.submit(failing.fail, name).result()
+            assert str(told.value) == said and type(told.value) is kind
+        assert pool.submit(abs, -3).result() == 3
 
 
 def test_an_exception_of_the_beginning_of_a_worker_is_raised(failing):

@@ -42,13 +42,15 @@ def relative_difference(
     before: tuple[np.ndarray, np.ndarray],
     exact: tuple[np.ndarray, np.ndarray],
     found: tuple[np.ndarray, np.ndarray],
+    floor_T: float = FLOOR_T,
+    floor_Y: float = FLOOR_Y,
 ) -> np.ndarray:
     """(n,): the difference of T (n,) [K] and Y (n, n_species) from the exact ones: of T, relative
-    to its change + 1 K, or of a Y, relative to the largest change of all + 1e-5, whichever is
-    larger."""
+    to its change + floor_T [K], or of a Y, relative to the largest change of all + floor_Y,
+    whichever is larger."""
     (T0, Y0), (T, Y) = before, exact
-    of_T = np.abs(found[0] - T) / (np.abs(T - T0) + FLOOR_T)
-    of_Y = np.abs(found[1] - Y).max(1) / (np.abs(Y - Y0).max(1) + FLOOR_Y)
+    of_T = np.abs(found[0] - T) / (np.abs(T - T0) + floor_T)
+    of_Y = np.abs(found[1] - Y).max(1) / (np.abs(Y - Y0).max(1) + floor_Y)
     return np.maximum(of_T, of_Y)
 
 

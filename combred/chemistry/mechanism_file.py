@@ -146,9 +146,11 @@ def phases(text: str) -> dict[str, dict[str, Any]]:
     """The phases of a text by name, their scalars as text. Raises ValueError where it has none."""
     found = plain(section(text, "phases", only=True))
     try:
-        return {one["name"]: one for one in found}
+        named = {one["name"]: one for one in found}
     except (KeyError, TypeError):
         raise ValueError(f"it has no list of phases with names: {hint()}") from None
+    require(len(named) == len(found), "two of its phases have one name: change one")
+    return named
 
 
 def references(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from ruamel.yaml import YAML, YAMLError  # a requirement of Cantera
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from combred.config.fields import require
+from combred.config.fields import require, shown
 
 DEEPEST = 500  # lists in lists
 ESCAPED = re.compile(
@@ -52,15 +52,20 @@ def compose(text: str) -> Node:
 
 
 def value_of(node: Node | None, key: str) -> Node | None:
-    """The value of a key of a mapping, None where there is none."""
+    """The value of a key of a mapping, None where there is none. Raises ValueError where the key is
+    there twice: Cantera would take the last."""
     pairs = node.value if isinstance(node, MappingNode) else []
-    return next((value for known, value in pairs if known.value == key), None)
+    values = [value for name, value in pairs if name.value == key]
+    require(len(values) < 2, f"it has the key {key!r} twice: remove one")
+    return values[0] if values else None
 
 
 def plain(node: Node | None) -> Any:
-    """Nodes as dictionaries, lists and text."""
+    """Nodes as dictionaries, lists and text. Raises ValueError where a key is there twice."""
     if isinstance(node, MappingNode):
-        keys = (key.value if isinstance(key, ScalarNode) else "" for key, _ in node.value)
+        keys = [key.value if isinstance(key, ScalarNode) else "" for key, _ in node.value]
+        twice = next((key for key in keys if key and keys.count(key) > 1), "")
+        require(not twice, f"it has the key {shown(twice)!r} twice: remove one")
         return {key: plain(value) for key, (_, value) in zip(keys, node.value, strict=True)}
     return list(map(plain, node.value)) if isinstance(node, SequenceNode) else node and node.value
 

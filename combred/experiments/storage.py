@@ -20,7 +20,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.stepper import Advance
 from combred.config.fields import shown
 from combred.experiments.experiment import Experiment, Progress, Run
-from combred.files.hdf5 import UNREADABLE, new_file, opened, require_space
+from combred.files.hdf5 import UNREADABLE, new_file, opened, remedy_for, require_space
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
 
@@ -89,8 +89,8 @@ def read_runs(
             return groups, inputs
     except UNREADABLE as error:
         raise ValueError(
-            f"{path} cannot be used ({shown(error, 200)}). Move it away and run the same command "
-            "again."
+            f"{path} cannot be used ({shown(error, 200)}). "
+            + remedy_for(error, "Move it away and run the same command again.")
         ) from error
 
 

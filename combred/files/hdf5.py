@@ -5,6 +5,7 @@ all other bytes. Every file is read through `opened`, for HDF5 itself follows li
 of other files.
 """
 
+import errno
 import functools
 import hashlib
 import os
@@ -26,6 +27,19 @@ UNREADABLE = (
     OSError, ValueError, KeyError, IndexError, RuntimeError, AttributeError, TypeError, MemoryError,
     OverflowError,
 )  # fmt: skip
+
+
+def remedy_for(error: BaseException, otherwise: str) -> str:
+    """The remedy for an error of reading: that for a lock, or another one."""
+    reason = str(error)
+    if "unable to lock file" not in reason:
+        return otherwise
+    if f"errno = {errno.EAGAIN}" in reason or f"errno = {errno.EACCES}" in reason:
+        return "Another program has it open for writing: close it there, and run this again."
+    return (
+        "Its file system has no locks: copy it to a local disk, or set HDF5_USE_FILE_LOCKING=FALSE "
+        "where no other program writes it."
+    )
 
 
 @contextmanager
@@ -73,9 +87,13 @@ def opened(path: Path) -> Iterator[h5py.File]:
     that are no numbers, and where it declares more of them than it can hold; OSError where it is no
     HDF5 file.
     """
+    checked = Path(path).stat()
     require_intact(Path(path))
     with h5py.File(path, "r") as file:
-        _require_own(file, Path(path).stat().st_size)
+        there = os.fstat(file.id.get_vfd_handle())
+        if (there.st_ino, there.st_mtime_ns) != (checked.st_ino, checked.st_mtime_ns):
+            raise ValueError("another program has just replaced it: run this again")
+        _require_own(file, there.st_size)
         yield file
 
 

@@ -44,7 +44,7 @@ def _read(path: Path) -> tuple[dict, bool]:
     if not path.exists():
         return {}, True
     try:
-        content = json.loads(path.read_text())
+        content = parse(path.read_text())
     except ValueError as error:  # also where it is no UTF-8
         raise ValueError(f"{path} is not JSON ({error}): move it away and run again") from error
     if not isinstance(content, dict):
@@ -56,6 +56,24 @@ def _read(path: Path) -> tuple[dict, bool]:
             "again"
         )
     return content, stored is not None
+
+
+def parse(text: str | bytes) -> Any:
+    """The content of JSON. Raises ValueError where it is none, or where a table has a key twice, of
+    which readers take the first or the last."""
+    try:
+        return json.loads(text, object_pairs_hook=_table)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"it has the key {twice[:60]!r} twice")
+    return table
 
 
 def digest(path: Path) -> str:
@@ -101,6 +119,9 @@ def write_files(contents: dict[Path, bytes], mode: int = 0o666, lasting: bool = 
             with os.fdopen(there, "wb") as file:
                 file.write(contents[path])
         put_in_place(new, lasting)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a full disk does not tell it
+        raise
     finally:
         for name in new:
             name.unlink(missing_ok=True)
@@ -188,9 +209,17 @@ def _plain(value):
 
 def cache_folder() -> Path:
     """Where compiled libraries and unpacked mechanisms are kept: $XDG_CACHE_HOME/combred, or
-    ~/.cache/combred, as `own_folder`."""
+    ~/.cache/combred, as `own_folder`. Raises ValueError where there is no home folder, too."""
     root = os.environ.get("XDG_CACHE_HOME")
-    return own_folder((Path(root) if root else Path.home() / ".cache") / "combred")
+    try:
+        return own_folder((Path(root) if root else Path.home() / ".cache") / "combred")
+    except (
+        RuntimeError
+    ) as error:  # of Path.home: neither HOME nor a name of the user, as in containers
+        raise ValueError(
+            "this user has no home folder, in which compiled code is kept: set XDG_CACHE_HOME to a "
+            "folder in which you may write"
+        ) from error
 
 
 def own_folder(path: Path) -> Path:
@@ -204,6 +233,15 @@ def own_folder(path: Path) -> Path:
             "in which you may write"
         ) from error
     return require_own(path)
+
+
+def require_loads(path: Path) -> None:
+    """ValueError where a folder of the cache is on a disk from which no library can be loaded."""
+    if os.statvfs(path).f_flag & getattr(os, "ST_NOEXEC", 0):
+        raise ValueError(
+            f"the cache {path} is on a disk that is mounted with noexec, from which no compiled "
+            "library can be loaded: set XDG_CACHE_HOME to a folder on another disk"
+        )
 
 
 def require_own(path: Path) -> Path:

@@ -13,7 +13,7 @@ import torch
 
 from combred.config.fields import require, shown
 from combred.files.records import require_same, sync, write_bytes
-from combred.files.torch_archive import damage_in
+from combred.files.torch_archive import read_parts, written_anew
 
 KIND = "combred trace"  # in the file of a state: what it is
 
@@ -110,9 +110,8 @@ def save_tensors(path: Path, content: dict) -> None:
 def load_tensors(path: Path) -> dict:
     """What `save_tensors` wrote. Raises ValueError where the file is damaged or of another kind."""
     try:
-        damage = damage_in(path)
-        require(damage is None, f"damaged: {damage}")
-        stored = torch.load(path, map_location="cpu", weights_only=True)
+        archive = written_anew(read_parts(path))
+        stored = torch.load(archive, map_location="cpu", weights_only=True)
         require(
             isinstance(stored, dict) and stored.get("kind") == KIND,
             "it is no state that combred has saved",

@@ -16,13 +16,21 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from combred.files.records import COMPILED, cache_folder, own_folder, require_own, write_files
+from combred.files.records import (
+    COMPILED,
+    cache_folder,
+    own_folder,
+    require_loads,
+    require_own,
+    write_files,
+)
 from combred.native.compilers import (
     LEVELS,
     compile_command,
     find_compiler,
     link_command,
     native_flags,
+    room_in,
     run,
     version,
 )
@@ -43,8 +51,8 @@ def build(files: dict[str, str], folder: Path | None = None, flags: tuple[str, .
     folder: where the library is written, and its sources to a folder of the library's name; None: a
     folder of the cache. Both are named after the digest of sources, compiler and flags; a library
     that is there is taken unless it is damaged. flags: more flags of the compiler. Raises
-    RuntimeError without a compiler, or where it fails; ValueError where the cache cannot be made
-    or is not safe (`combred.files.records.own_folder`).
+    RuntimeError without a compiler, or where it fails; ValueError where the cache cannot be made,
+    is not safe, or is on a disk from which nothing can be loaded (`combred.files.records`).
     """
     compiler = find_compiler()
     native = native_flags(compiler)
@@ -108,16 +116,18 @@ def _library(
     home = Path(folder) if folder else own_folder(cache_folder() / name)
     home.mkdir(parents=True, exist_ok=True)
     library = home / f"libcombred-{name}.so"
+    if not folder:
+        require_loads(home)
     if _is_kept(library, not folder):
         return library
-    with _alone(home):
+    with _alone(home), room_in(home):
         if _is_kept(library, not folder):  # another one has compiled it
             return library
         if os.path.lexists(library):
             log.warning("%s is damaged. It is compiled again.", library)
         if not folder:
             _tell(f"compiling C++, once; the library is kept in {home}")
-            if library.is_dir():
+            if library.is_dir() and not library.is_symlink():  # a link is replaced
                 shutil.rmtree(library)
         with tempfile.TemporaryDirectory(dir=home) as scratch:
             linked = Path(scratch) / "linked.so"

@@ -3,6 +3,8 @@
 First of the build. g++, clang++, and zig's clang from pip (`combred[native]`) are tested.
 """
 
+import contextlib
+import errno
 import functools
 import importlib.util
 import os
@@ -12,6 +14,8 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 from combred.processes.interrupts import postponed
 
@@ -42,6 +46,16 @@ status=$?
 kill $!
 exit $status
 """
+
+# What compilers say where a disk is full, or where a file exceeds the limit of the shell.
+FULL = "No space left on device", "Disk quota exceeded"
+LIMITED = "File size limit exceeded", "File too large"
+# Bytes: a disk with less is full, whatever the compiler says, as of a bus error.
+LEAST = 1 << 20
+TOO_LARGE = (
+    "the limit of this shell on the size of files is too small to compile: raise it with "
+    "`ulimit -f unlimited`"
+)
 
 
 class CompilerError(RuntimeError):
@@ -166,7 +180,45 @@ def run(commands: list[list[str]], oldest: str = "g++ 9 or clang++ 10") -> None:
         os.close(ours)
     for command, process, text in zip(commands, started, said, strict=True):
         if process.returncode != 0:
+            _require_room(command, text)
             why = f"combred needs {oldest} at least"
             if "Killed" in text:
                 why = "it was killed, as where memory runs out: end other programs, and try again"
             raise CompilerError(f"{shlex.join(command)} failed; {why}:\n{text[-2000:]}")
+
+
+def _require_room(command: list[str], output: str) -> None:
+    """CompilerError, with the folder, where a compiler has failed for want of room for its files:
+    temporary ones, or what it makes."""
+    if any(text in output for text in LIMITED):
+        raise CompilerError(TOO_LARGE)
+    folders = [Path(os.environ.get("TMPDIR") or "/tmp")]  # noqa: S108  that of compilers
+    if "-o" in command[:-1]:
+        folders.append(Path(command[command.index("-o") + 1]).parent)
+    room = {}
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            room[folder] = shutil.disk_usage(folder).free
+    least = min(room, key=lambda folder: room[folder], default=folders[0])
+    if any(text in output for text in FULL) or room.get(least, LEAST) < LEAST:
+        raise CompilerError(_no_room(least))
+
+
+@contextlib.contextmanager
+def room_in(folder: Path) -> Iterator[None]:
+    """A context in which a full disk, of this folder, is a CompilerError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise CompilerError(TOO_LARGE) from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise CompilerError(_no_room(folder)) from error
+        raise
+
+
+def _no_room(folder: Path) -> str:
+    return (
+        f"there is no room to compile in {folder}: make room there, or take a folder on another "
+        "disk (XDG_CACHE_HOME is that of the cache, TMPDIR that of temporary files)"
+    )

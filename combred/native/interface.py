@@ -64,6 +64,11 @@ def open_library(path: Path) -> ctypes.CDLL:
         _LOADED[whole] = found
         interface = calls.combred_interface()
     except (OSError, AttributeError) as error:
+        if "failed to map segment" in str(error):
+            raise ValueError(
+                f"{path} cannot be loaded ({error}): its disk is mounted with noexec, or memory is "
+                "limited (ulimit -v). Copy it to another disk"
+            ) from error
         raise ValueError(
             f"{path} is not a library of combred for this machine ({error}): "
             "make one with combred.native.export"

@@ -27,8 +27,9 @@ from combred.native.interface import (
 
 log = logging.getLogger(__name__)
 # A call of many rows is made in blocks, between which Python answers Ctrl-C. A block takes these
-# seconds, and has at most MOST_ROWS, as later rows may be harder. Small blocks would be slower:
-# lanes wait at the end of each. The first has FIRST_ROWS, or as many as a like call before tells.
+# seconds, and has at most MOST_ROWS or one more, as later rows may be harder. Small blocks would be
+# slower: lanes wait at the end of each. The first has FIRST_ROWS, or as many as a like call before
+# tells.
 SECONDS, FIRST_ROWS, MOST_ROWS = 0.5, 32, 8192
 
 
@@ -43,6 +44,13 @@ def load_built(build: Callable[[], Path]) -> "Library":
         return Library(build())
 
 
+def block_of(left: int, size: int) -> int:
+    """The rows of the next block, about `size` of the `left` ones, so that no block has one row
+    unless the call has: one state has other code (source/solver/alone.hpp), and other bits."""
+    size = max(size, 2)
+    return left if left <= size + 1 else size
+
+
 def _blocks(error: np.ndarray, pace: list[float]) -> Iterator[tuple[int, int]]:
     """First row and number of rows of each block; the error of rows that are not done is NaN.
     pace: the seconds of a state in the last like call, if there was one; replaced."""
@@ -50,7 +58,7 @@ def _blocks(error: np.ndarray, pace: list[float]) -> Iterator[tuple[int, int]]:
     size = min(max(int(SECONDS / pace[0]), FIRST_ROWS), MOST_ROWS) if pace else FIRST_ROWS
     error.fill(np.nan)
     while first < n:
-        begun, size = time.perf_counter(), min(size, n - first)
+        begun, size = time.perf_counter(), block_of(n - first, size)
         yield first, size
         first += size
         seconds = time.perf_counter() - begun
@@ -74,7 +82,8 @@ class Library:
         self.path = Path(path)
         self._own = threading.local()
         self.calls = calls = open_library(self.path)
-        # One level, however a call is cut into blocks and threads: the same bits (not by LibTorch).
+        # One level, however a call is cut into blocks and threads: the same bits (not by LibTorch),
+        # since no block has one row (`block_of`).
         level = level or calls.combred_level().decode().removeprefix("x86-64-")
         (
             self._advance, self._advance_with, self._time_to, self._rates, self._jacobian,

@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -108,11 +108,19 @@ def _explained(work: Callable[[], int]) -> int:
 
 def _remedy(error: OSError) -> str:
     """What mends an error of the file system, in a sentence."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        free = shutil.disk_usage("/").free / 1e9
-        with suppress(OSError):
-            free = shutil.disk_usage(Path.cwd()).free / 1e9
-        return f"The disk has {free:.1f} GB free: make room."
+    if error.errno == errno.EFBIG:
+        return (
+            "Files may not become so large: raise the limit of this shell (`ulimit -f unlimited`)."
+        )
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        place = Path(error.filename or "").absolute()
+        while not place.is_dir() and place != place.parent:
+            place = place.parent
+        return (
+            f"The disk of {place} has {shutil.disk_usage(place).free / 1e9:.1f} GB free: make room."
+        )
+    if error.errno in (errno.ENOLCK, errno.ENOSYS):
+        return "The file system has no locks: work in a folder on a local disk."
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return "You may not write there: change the permissions, or work in another folder."
     if error.errno in (errno.EISDIR, errno.ENOTDIR, errno.EEXIST):

@@ -13,13 +13,18 @@ from pathlib import Path
 @contextmanager
 def locked(folder: Path, other: str = "run=NAME") -> Iterator[None]:
     """Hold the lock of a folder, the file `lock` in it. The lock ends with the process, also if
-    it is killed. Raises ValueError, which names the other process, while one holds it; other: how
-    another folder is given."""
+    it is killed. Raises ValueError, which names the other process, while one holds it, and where
+    the file system has no locks; other: how another folder is given."""
     path = folder / "lock"
     with path.open("a+") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            if error.errno in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
+                raise ValueError(
+                    f"the file system of {folder} has no locks ({error.strerror}), which keep two "
+                    f"commands from writing there at once: work in a folder on a local disk"
+                ) from error
             if error.errno not in (errno.EACCES, errno.EAGAIN):
                 raise
             file.seek(0)

@@ -4,6 +4,7 @@ import multiprocessing
 import multiprocessing.connection
 import multiprocessing.context
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -55,7 +56,7 @@ class Pool(ProcessPoolExecutor):
         """As of any executor. It may start a process, and is not interrupted in the middle."""
         with postponed():
             known = set(self._all)
-            future = super().submit(work, *task, **options)
+            future = super().submit(_checked, work, *task, **options)
             for number in self._all.keys() - known:
                 process = (self._all[number],)
                 threading.Thread(target=self._follow, args=process, daemon=True).start()
@@ -119,7 +120,37 @@ def _arrive(parent: int) -> _Worker:
 
 def _begin(start: Callable[..., Any], arguments: tuple) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and stops us
-    start(*arguments)
+    process: Any = multiprocessing.current_process()
+    process.failure = None
+    try:
+        start(*arguments)
+    except Exception as error:  # the pool would tell of a process that was killed
+        process.failure = error
+
+
+def _checked(work: Callable, /, *task: Any, **options: Any) -> Any:
+    """The result of work(*task) in a worker. Raises its exception, or that of the beginning of the
+    worker; one that pickle cannot hand on, as of a constructor with two arguments, would break the
+    pool: a sentence takes its place."""
+    process: Any = multiprocessing.current_process()
+    try:
+        if failure := getattr(process, "failure", None):
+            raise failure
+        return work(*task, **options)
+    except Exception as error:
+        if _can_be_handed_on(error):
+            raise
+        kind = ValueError if isinstance(error, ValueError) else RuntimeError
+        raise kind(f"{type(error).__name__}: {error}") from error
+
+
+def _can_be_handed_on(error: Exception) -> bool:
+    """Whether pickle gives the same exception again."""
+    try:
+        again = pickle.loads(pickle.dumps(error))  # noqa: S301  our own bytes
+        return type(again) is type(error) and str(again) == str(error)
+    except Exception:
+        return False
 
 
 def _follow_parent(number: int) -> None:

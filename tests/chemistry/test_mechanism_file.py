@@ -227,3 +227,29 @@ def test_names_that_cannot_be_printed_are_refused(tmp_path, name):
 def test_species_in_a_quasi_steady_state_are_told(caplog, key, place):
     mechanism_of_text(place.format(GAS, key, WHOLE[len(GAS) :]), "skeletal.yaml", "")
     assert caplog.messages == [f"skeletal.yaml: `{key}` is left out: all species are integrated"]
+
+
+OTHER = GAS.replace("h2o2.yaml", "other.yaml")
+PHASE = GAS.partition("\n")[2]
+TWICE = {
+    "phases": (GAS + OTHER, "it has the key 'phases' twice"),
+    "quoted": (GAS + OTHER.replace("phases", '"ph\\x61ses"', 1), "it has the key 'phases' twice"),
+    "species": (
+        WHOLE.replace("  kinetics", "  species: [{other.yaml/species: [H2, H, N2]}]\n  kinetics"),
+        "it has the key 'species' twice",
+    ),
+    "name": (
+        WHOLE.replace("  kinetics", "  name: another\n  kinetics"),
+        "it has the key 'name' twice",
+    ),
+    "one name": (WHOLE.replace(PHASE, PHASE + PHASE), "two of its phases have one name"),
+}
+
+
+@pytest.mark.parametrize("what", TWICE)
+def test_a_key_that_decides_what_is_read_is_there_once(tmp_path, what):
+    """Cantera takes the last of two, and would open a file that was not looked at."""
+    text, reason = TWICE[what]
+    (tmp_path / "m.yaml").write_text(text)
+    with pytest.raises(ValueError, match=f"m.yaml' cannot be read: {reason}"):
+        load_mechanism(tmp_path / "m.yaml")

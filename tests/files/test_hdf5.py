@@ -102,3 +102,20 @@ def test_space_that_the_disk_does_not_have_is_refused(tmp_path):
     with pytest.raises(OSError):
         hdf5.require_space(folder, 1 << 60)
     assert not list(folder.iterdir())
+
+
+def test_a_file_that_is_replaced_after_its_check_is_not_read(tmp_path, monkeypatch):
+    """Another whole file takes its place before HDF5 opens it."""
+    for name in ("a.h5", "b.h5"):
+        with hdf5.new_file(tmp_path / name) as file:
+            file["x"] = [1.0]
+    check = hdf5.require_intact
+
+    def check_and_replace(path):
+        check(path)
+        (tmp_path / "b.h5").rename(path)
+
+    monkeypatch.setattr(hdf5, "require_intact", check_and_replace)
+    with pytest.raises(ValueError, match="another program has just replaced it"):
+        with hdf5.opened(tmp_path / "a.h5"):
+            pass

@@ -1,5 +1,6 @@
 """JSON records: written whole or not at all, damaged ones refused; hashes of files."""
 
+import errno
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -54,6 +55,29 @@ def test_a_record_shows_damage_and_one_that_was_not_written_here_is_refused(tmp_
         with pytest.raises(ValueError, match="move it away"):
             read_record(file)
     assert read_record(tmp_path / "b.json") == {}
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '{"b": [{"a": 1, "c": 2, "a": 3}]}'])
+def test_a_key_that_a_table_has_twice_is_refused(tmp_path, text):
+    """Readers take the first or the last of them."""
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(ValueError, match="it has the key 'a' twice"):
+        read_json(tmp_path / "a.json")
+
+
+def test_a_record_that_is_nested_too_deeply_is_refused(tmp_path):
+    (tmp_path / "a.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="is not JSON .nested too deeply"):
+        read_json(tmp_path / "a.json")
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fdopen", full)
+    with pytest.raises(OSError, match=f"No space left on device: '{tmp_path}/a'"):
+        write_bytes(tmp_path / "a", b"x")
 
 
 def test_threads_and_containers_may_write_the_same_file(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +18,8 @@ from combred.files.records import cache_folder
 from combred.native import builder
 from combred.native.builder import build
 from combred.native.compilers import find_compiler
+from combred.native.damage import sealed
+from combred.native.interface import open_library
 from combred.surrogates.library.generator import generate
 
 # Any library will do: these tests do not load it.
@@ -78,8 +81,60 @@ def test_a_damaged_library_is_compiled_again(compilations, tmp_path, folder):
         library.unlink()
         (library / "inner").mkdir(parents=True)
         assert build(with_value(4)).read_bytes() == whole
+        for target in (tmp_path, tmp_path / "none"):  # the library is a link
+            library.unlink()
+            library.symlink_to(target)
+            assert build(with_value(4)).read_bytes() == whole and not library.is_symlink()
     assert build(with_value(4), place).read_bytes() == whole
-    assert len(compilations) == 2 * (7 + (not folder))
+    assert len(compilations) == 2 * (7 + 3 * (not folder))
+
+
+def test_an_entry_of_the_cache_that_is_no_folder_is_told_or_followed(compilations, tmp_path):
+    library = build(with_value(5))
+    entry = library.parent
+    os.rename(entry, tmp_path / "elsewhere")
+    entry.symlink_to(tmp_path / "elsewhere")
+    assert build(with_value(5)) == library and len(compilations) == 2
+    for make in (entry.touch, lambda: entry.symlink_to(tmp_path / "none")):
+        entry.unlink()
+        make()
+        with pytest.raises(ValueError, match=f"{entry} cannot be made .*XDG_CACHE_HOME"):
+            build(with_value(5))
+
+
+def test_a_cache_from_which_nothing_can_be_loaded_is_told_before_a_compilation(
+    compilations, monkeypatch, tmp_path
+):
+    flags = SimpleNamespace(f_flag=os.ST_NOEXEC | os.ST_NOSUID)
+    monkeypatch.setattr(os, "statvfs", lambda _: flags)
+    with pytest.raises(ValueError, match="mounted with noexec, .*: set XDG_CACHE_HOME"):
+        build(with_value(6))
+    assert not compilations
+    assert build(with_value(6), tmp_path / "here").is_file()  # it may be moved
+    flags.f_flag = os.ST_NOSUID
+    assert build(with_value(6)).is_file()
+
+
+def test_a_library_that_cannot_be_mapped_is_not_said_to_be_damaged(tmp_path, monkeypatch):
+    library = tmp_path / "a.so"
+    library.write_bytes(sealed(b"x"))
+
+    def refuse(name: str):
+        raise OSError(f"{name}: failed to map segment from shared object")
+
+    monkeypatch.setattr(ctypes, "CDLL", refuse)
+    with pytest.raises(ValueError, match="noexec, or memory is limited .*another disk"):
+        open_library(library)
+
+
+def test_without_a_home_the_variable_is_named(monkeypatch):
+    def unknown():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", unknown)
+    with pytest.raises(ValueError, match="no home folder.*: set XDG_CACHE_HOME"):
+        cache_folder()
 
 
 VALUE = """#include "value.hpp"

@@ -79,6 +79,8 @@ def of_a_file(number: int) -> OSError:
     ("error", "words"),
     [
         (of_a_file(errno.ENOSPC), ["GB free: make room", "a.h5"]),
+        (of_a_file(errno.EFBIG), ["`ulimit -f unlimited`", "a.h5"]),
+        (of_a_file(errno.ENOLCK), ["no locks: work in a folder on a local disk", "a.h5"]),
         (of_a_file(errno.EROFS), ["You may not write there", "a.h5"]),
         (of_a_file(errno.EACCES), ["You may not write there", "a.h5"]),
         (of_a_file(errno.EISDIR), ["move it away", "a.h5"]),

@@ -1,5 +1,8 @@
 """The lock of a run folder: one process at a time, and free again once a process has ended."""
 
+import errno
+import fcntl
+import os
 import signal
 import subprocess
 import sys
@@ -40,6 +43,17 @@ def test_a_lock_is_free_after_an_error(tmp_path):
             raise KeyError
     with locked(tmp_path):
         pass
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_told(number, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "lockf", refuse)
+    with pytest.raises(ValueError, match="has no locks .*: work in a folder on a local disk"):
+        with locked(tmp_path):
+            pass
 
 
 def test_a_folder_that_cannot_be_made_is_told_with_the_option(tmp_path):

@@ -1,6 +1,8 @@
 """Worker processes: results in order, errors are raised, the rows of one process."""
 
+import importlib
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -11,7 +13,12 @@ import h5py
 import numpy as np
 import pytest
 
-from combred.processes.workers import THREADS, Processes
+from combred.chemistry.reactor import IntegrationError
+from combred.names import PackageMissing
+from combred.native.compilers import CompilerError
+from combred.processes.workers import THREADS, Processes, open_pool
+from combred.reduction.search.attempts import NotPassed
+from combred.surrogates.dataset.schema import StateFileError
 from combred.surrogates.sampling.sample import sample
 
 
@@ -31,6 +38,65 @@ def test_an_error_in_a_task_is_raised_and_later_tasks_are_not_counted():
     with pytest.raises(ValueError, match="invalid literal"):
         told(1, progress).results(int, [("1",), ("x",), ("2",)])
     assert progress == [(1, 3)]
+
+
+FAILING = """
+class OfTwo(ValueError):
+    def __init__(self, name, why):
+        super().__init__(f"no {name}: {why}")
+
+class OfOne(KeyError):
+    def __init__(self, name):
+        super().__init__(f"no {name}")
+
+class OfNone(Exception):
+    def __init__(self):
+        super().__init__("nothing")
+        self.lock = open(__file__)
+
+def fail(name):
+    raise {"two": OfTwo("H2", "why"), "one": OfOne("H2"), "none": OfNone()}[name] \\
+        if name != "plain" else LookupError("plain")
+
+def refuse(own, task):
+    return fail(task)
+"""
+
+
+@pytest.fixture
+def failing(tmp_path, monkeypatch):
+    """A module whose functions raise exceptions that pickle cannot hand on."""
+    (tmp_path / "failing.py").write_text(FAILING)
+    monkeypatch.syspath_prepend(tmp_path)
+    return importlib.import_module("failing")
+
+
+def test_any_exception_of_a_task_arrives_as_itself_or_as_a_sentence(failing):
+    """One whose constructor has two arguments would break the pool, and lose the other results."""
+    with open_pool(1, int) as pool:
+        for name, kind, said in (
+            ("two", ValueError, "OfTwo: no H2: why"), ("one", RuntimeError, "OfOne: 'no H2'"),
+            ("none", RuntimeError, "OfNone: nothing"), ("plain", LookupError, "plain"),
+        ):  # fmt: skip
+            with pytest.raises(kind) as told:
+                pool.submit(failing.fail, name).result()
+            assert str(told.value) == said and type(told.value) is kind
+        assert pool.submit(abs, -3).result() == 3
+
+
+def test_an_exception_of_the_beginning_of_a_worker_is_raised(failing):
+    with Processes(1).asked(failing.fail, ("two",)) as ask:
+        for _ in range(2):
+            with pytest.raises(ValueError, match="OfTwo: no H2: why"):
+                ask(failing.refuse, ["one"])
+
+
+@pytest.mark.parametrize(
+    "kind", [CompilerError, IntegrationError, NotPassed, PackageMissing, StateFileError]
+)
+def test_our_exceptions_are_handed_on_as_they_are(kind):
+    again = pickle.loads(pickle.dumps(kind("a text")))
+    assert type(again) is kind and str(again) == "a text"
 
 
 def test_a_worker_has_one_thread_and_the_parent_keeps_its_own(monkeypatch):

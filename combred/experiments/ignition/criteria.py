@@ -24,6 +24,7 @@ from combred.chemistry.stepper import Stepper
 from combred.experiments.ignition.maxima import MARGIN, Way, maximum
 from combred.experiments.ignition.rollout import IGNITED
 from combred.native.solver.library import Integrator
+from combred.native.solver.sharing import PARTS, blocks_of
 
 LONGEST = 10.0  # s
 SHORTEST = 1e-5  # s, the first time within which a delay is looked for
@@ -70,7 +71,7 @@ def ignition_delay(  # noqa: PLR0913
     if threads == 1:
         return find(states)
     with ThreadPoolExecutor(threads) as pool:
-        parts = pool.map(find, np.array_split(states, min(4 * threads, max(len(states), 1))))
+        parts = pool.map(lambda rows: find(states[rows]), blocks_of(len(states), PARTS * threads))
         return np.concatenate(list(parts))
 
 

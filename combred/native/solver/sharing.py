@@ -10,8 +10,18 @@ import numpy as np
 
 from combred.chemistry.states import Real, Rows, steps_of
 from combred.chemistry.stepper import Solution, Stepper
+from combred.native.library import block_of
 
 PARTS = 4  # blocks of each thread, so that those with easy states take more of them
+
+
+def blocks_of(n: int, parts: int) -> list[slice]:
+    """About `parts` blocks of n rows, one at least, as `block_of` cuts them."""
+    blocks, first = [slice(0, 0)] * (n == 0), 0
+    while first < n:
+        blocks.append(slice(first, first + block_of(n - first, -(-n // parts))))
+        first = blocks[-1].stop
+    return blocks
 
 
 def attempt_on(threads: int, solver: Stepper, states: Rows, dt: Real, *how) -> Solution:
@@ -22,14 +32,12 @@ def attempt_on(threads: int, solver: Stepper, states: Rows, dt: Real, *how) -> S
     n = len(states)
     steps = steps_of(dt, n)
 
-    def advance(rows: np.ndarray) -> Solution:
+    def advance(rows: slice) -> Solution:
         T, p, Y = states[rows, 0], states[rows, 1], states[rows, 2:]
         return solver.attempt(T, p, Y, steps[rows], *how)
 
-    # Of two states at least: one alone has other code (source/solver/alone.hpp).
-    blocks = np.array_split(np.arange(n), min(PARTS * threads, max(n // 2, 1)))
     with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(advance, rows) for rows in blocks]
+        futures = [pool.submit(advance, rows) for rows in blocks_of(n, PARTS * threads)]
         try:
             found = [future.result() for future in futures]
         except BaseException:  # KeyboardInterrupt, too: blocks that have not begun do not

@@ -91,7 +91,7 @@ typedef struct {
    then returns COMBRED_NOT_ADVANCED, and the report tells how many, and which by an infinite error. All
    other states are advanced. With COMBRED_OK all are; with another status nothing is changed.
    Floating-point traps, flags and the rounding mode are those of the caller again on return. A call takes
-   up to 1 kB of stack for each species, 100 kB at 100 species: more than some threads have (musl: 128 kB). */
+   up to 10 kB of stack and .7 kB for each species, 80 kB at 100 species: some threads have little more (musl: 128 kB). */
 COMBRED_PUBLIC int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride,
                                    const combred_options *options, combred_report *report,
                                    void *workspace, size_t workspace_size);

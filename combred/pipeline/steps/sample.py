@@ -11,6 +11,7 @@ import torch
 from rich.markup import escape
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.stepper import USUAL_P
 from combred.chemistry.thermo import Thermo
 from combred.chemistry.transport import has_transport
 from combred.config.data import SamplingSettings, SensitivitySettings
@@ -23,6 +24,7 @@ from combred.pipeline.console import console, progress
 from combred.pipeline.files import Artefact
 from combred.pipeline.resolved import of_run, of_settings
 from combred.processes.workers import Processes
+from combred.surrogates.dataset.labels import require_labels
 from combred.surrogates.dataset.table import StateTable, open_states
 from combred.surrogates.model.surrogate import Surrogate
 from combred.surrogates.sampling.sample import sample as sample_dataset
@@ -81,9 +83,10 @@ def _open(states: Artefact, mechanism: Mechanism) -> StateTable:
 
 def _require_usable(table: StateTable, mechanism: Mechanism, seed: int, dt: float | None) -> None:
     """ValueError for states of one's own over another time step than dt, and where their elements
-    or enthalpy change over it: another order of species, another unit, or another reactor."""
+    or enthalpy change over it: another order of species, another unit, or another reactor. As
+    `require_labels`, too; a pressure that is far outside what is usual is told."""
     with opened(table.path) as file:
-        steps = np.asarray(file["dt"])
+        steps, p = np.asarray(file["dt"]), np.asarray(file["p"])
     require(
         dt is None or bool(np.allclose(steps, dt, rtol=1e-6)),
         f"{table.path} has states over dt = {steps.min():g} to {steps.max():g} s, and a network of "
@@ -105,6 +108,13 @@ def _require_usable(table: StateTable, mechanism: Mechanism, seed: int, dt: floa
             f"{table.path}: over dt the {what} of a state change by {off.max():.2g}, and a closed "
             "adiabatic reactor at constant pressure keeps both: look at the order of the species "
             "(that of the mechanism), the units (K, Pa, mass fractions, s) and the reactor",
+        )
+    require_labels(table, mechanism)
+    low, high = USUAL_P
+    if p.min() < low or p.max() > high:
+        console.print(
+            f"  [yellow]p of some states in {escape(str(table.path))} is far from {low:g} to "
+            f"{high:g} Pa: is it in Pa, not in atm or bar?[/]"
         )
 
 

@@ -17,13 +17,18 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.states import OFF_SUM
 from combred.config.fields import shown
 from combred.experiments.labelled import Block
-from combred.files.hdf5 import UNREADABLE, opened
+from combred.files.hdf5 import UNREADABLE, opened, remedy_for
 from combred.files.records import digest
-from combred.surrogates.dataset.contents import AGAIN, require_meaning, require_whole
+from combred.surrogates.dataset.contents import (
+    AGAIN,
+    require_format,
+    require_meaning,
+    require_precision,
+    require_whole,
+)
 from combred.surrogates.dataset.schema import (
     CHUNK,
     FLAMES,
-    FORMAT,
     STATE_UNITS,
     UNITS,
     USUAL,
@@ -36,8 +41,9 @@ class StateTable:
     """A finished state file, opened for reading by `open_states`.
 
     rows: number n of rows; attributes: those of the file; sources (n,): index of each row's
-    trajectory; samplers (n,): kind of each row's state, an index into `SAMPLERS`. The states
-    themselves stay on disk and are read in chunks.
+    trajectory; samplers (n,): kind of each row's state, an index into `SAMPLERS`; order
+    (n_species,): the column of the file of each species of the mechanism, None for the same order.
+    The states themselves stay on disk and are read in chunks.
     """
 
     path: Path
@@ -45,6 +51,7 @@ class StateTable:
     attributes: dict
     sources: np.ndarray = field(repr=False)
     samplers: np.ndarray = field(repr=False)
+    order: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def provenance(self) -> dict | None:
@@ -87,10 +94,12 @@ class StateTable:
                     name: np.asarray(file[name][start:stop], float if name in STATE_UNITS else None)
                     for name in UNITS
                 })  # fmt: skip
+                if self.order is not None:
+                    block.Y, block.Y_next = block.Y[:, self.order], block.Y_next[:, self.order]
         except UNREADABLE as error:
             raise StateFileError(
-                f"{self.path}, rows {start} to {stop}, cannot be read "
-                f"({shown(error, 200)}): the file is truncated or damaged. {AGAIN}"
+                f"{self.path}, rows {start} to {stop}, cannot be read ({shown(error, 200)}). "
+                + remedy_for(error, f"The file is truncated or damaged. {AGAIN}")
             ) from error
         for name, column in block.columns().items():
             bad = ~np.isfinite(column)
@@ -176,27 +185,24 @@ def open_states(path: Path, mechanism: Mechanism) -> StateTable:
             attributes = dict(file.attrs)
             missing = [name for name in UNITS if not isinstance(file.get(name), h5py.Dataset)]
             shapes = {name: file[name].shape for name in UNITS if name not in missing}
+            types = {name: file[name].dtype for name in shapes}
             units = {name: file[name].attrs.get("units", UNITS[name]) for name in shapes}
             if not missing:
                 sources, samplers = file["source"][...], file["sampler"][...]
     except UNREADABLE as error:
-        raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {AGAIN}") from error
-    if not np.array_equal(attributes.get("format", 0), FORMAT) or missing:
         raise StateFileError(
-            f"{path} is an HDF5 file, but not a combred state file of format {FORMAT} (its "
-            f"format: {attributes.get('format')}; datasets missing: {', '.join(missing) or 'none'})"
-            ". Formats 1 and 2 are of combred 0.1 and 0.2, with one dt for all rows: "
-            "sample the states again. States of your own follow the schema in "
-            "combred/surrogates/dataset/schema.py."
-        )
+            f"{path} cannot be read ({shown(error, 200)}). {remedy_for(error, AGAIN)}"
+        ) from error
+    require_format(path, attributes.get("format"), missing)
     require_whole(path, attributes, shapes, mechanism)
-    require_meaning(path, attributes, units, mechanism)
+    order = require_meaning(path, attributes, units, mechanism)
+    require_precision(path, types)
     kinds, whole = attributes["samplers"], samplers.dtype.kind in "biu"
     if np.ndim(kinds) != 1 or not whole or not 0 <= samplers.min() <= samplers.max() < len(kinds):
         raise StateFileError(
             f"{path} has rows of a kind that its attribute `samplers` does not name. {AGAIN}"
         )
-    table = StateTable(path, int(attributes["rows"]), attributes, sources, samplers)
+    table = StateTable(path, int(attributes["rows"]), attributes, sources, samplers, order)
     try:
         _ = table.numbers(), table.provenance
     except UNREADABLE as error:

@@ -20,12 +20,12 @@ import shlex
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from combred.chemistry.fuel import resolve_fuel
 from combred.chemistry.mechanism import Mechanism
 from combred.config.command import resolve
-from combred.config.fields import shown
+from combred.config.fields import require, shown
 from combred.config.values import written
 from combred.files.records import read_json
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 FORMAT = 3
 ACCURACY = ("all_ignite", "delay_error", "worst_case", "burnt_T_error")
+# Keys that tell what a model computes, and of which mechanism.
+REQUIRED = "mechanism", "mechanism_sha256", "species", "dt", "tolerance", "methods"
 SAMPLING = "sampler", "fuel", "oxidizer", "T0", "p", "phi", "dt"
 NETWORK = ("hidden", "scales", "kinetics")
 UNITS = {"T": "K", "p": "Pa", "Y": "1", "dt": "s", "source": "1/s", "molecular_weights": "kg/kmol"}
@@ -218,4 +220,15 @@ def read_card(path: Path) -> dict:
             f"{path} is a card of format {card.get('format')!r}, and this version of combred reads "
             f"format {FORMAT}: take the version that wrote it, or export the model again"
         )
+    return card
+
+
+def require_card(card: Any) -> dict:
+    """The card in an exported file. Raises ValueError where it is no card of this format, or lacks
+    a key."""
+    require(isinstance(card, dict), "its card is no table of keys")
+    require(card.get("format") == FORMAT, f"its card is of format {shown(card.get('format'))}")
+    absent = [key for key in REQUIRED if key not in card]
+    require(not absent, f"its card lacks {', '.join(absent)}")
+    require(isinstance(card["methods"], dict), "its card has no table of methods")
     return card

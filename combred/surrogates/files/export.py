@@ -13,14 +13,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from combred.config.fields import shown
-from combred.files.records import strict, write_bytes, write_json
-from combred.files.torch_archive import damage_in, reaching_out
-from combred.surrogates.files.card import require_card_of
+from combred.config.fields import one_line, require, shown
+from combred.files.records import parse, strict, write_bytes, write_json
+from combred.files.torch_archive import (
+    reaching_out,
+    read_parts,
+    require_own_parts,
+    written_anew,
+)
+from combred.surrogates.files.card import own_card, require_card, require_card_of
 from combred.surrogates.files.storage import content_digest
 from combred.surrogates.model.surrogate import Surrogate
 
 ARCHIVE = b"PK"  # the first bytes of a zip file
+CARD = "/extra/card.json"  # its part of the archive
+METHODS = "forward", "next_state_and_error", "trust", "source"  # of every surrogate
 TAKES = (
     "combred.export.load_torchscript reads the surrogate.pt of a run; combred.load reads "
     "stageN.safetensors, and combred.native.load a library"
@@ -37,7 +44,7 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
     differ by more than 1e-6, ValueError for the card of another surrogate; nothing is then written.
     """
     require_card_of(surrogate, card)
-    path, card = Path(path), strict(card)
+    path, card = Path(path), strict(own_card(surrogate) | card)
     surrogate = surrogate.cpu().eval().requires_grad_(False)
     vars(surrogate)["digest"] = content_digest(surrogate, surrogate.mechanism)  # in the file, too
     buffer = io.BytesIO()  # so that a full disk raises OSError, which is reported
@@ -91,7 +98,12 @@ def largest_difference(one: Surrogate, other: Any, state: torch.Tensor, dt: torc
 def load_torchscript(file: Path | str | io.BytesIO) -> tuple[torch.jit.ScriptModule, dict]:
     """An exported surrogate and the card inside its file. Raises FileNotFoundError if there is no
     file, ValueError if it is damaged, for torch.jit.load alone computes with wrong weights, or if
-    it is another kind of file, or has code that reaches files or other processes."""
+    it is another kind of file, has code that reaches files or other processes, or a card that is
+    not that of its module.
+
+    torch gets an archive that is written anew from the parts that were checked, and no other byte
+    of the file.
+    """
     name, source = "the file", file
     if not isinstance(source, io.BytesIO):
         name = str(file)
@@ -100,24 +112,45 @@ def load_torchscript(file: Path | str | io.BytesIO) -> tuple[torch.jit.ScriptMod
         source = io.BytesIO(Path(name).read_bytes())
     if not source.getvalue().startswith(ARCHIVE):
         raise ValueError(f"{name} is no archive of torch. {TAKES}")
-    damage = damage_in(source)
-    if damage is not None:
+    try:
+        parts = read_parts(source)
+    except ValueError as error:
         raise ValueError(
-            f"{name} is damaged ({damage}): copy it again, or export it again with `python -m "
+            f"{name} is damaged ({error}): copy it again, or export it again with `python -m "
             "combred.pipeline only=export`"
-        )
-    if operation := reaching_out(source):
+        ) from error
+    cards = [content for part, content in parts.items() if part.endswith(CARD)]
+    if len(cards) != 1:
+        raise ValueError(f"{name} is an archive of torch without surrogate. {TAKES}")
+    if operation := reaching_out(parts):
         raise ValueError(
             f"{name} has the operation {shown(operation)}, which reaches beyond the network: this "
             "is no surrogate of combred, and its code is not run"
         )
-    source.seek(0)
-    extra = {"card.json": ""}
     try:
-        module = torch.jit.load(source, map_location="cpu", _extra_files=extra)
-        card = json.loads(extra["card.json"])
-    except (RuntimeError, ValueError) as error:  # without a card it is no JSON
-        raise ValueError(f"{name} is an archive of torch without surrogate. {TAKES}") from error
-    if not isinstance(card, dict):
-        raise ValueError(f"{name} has a card that is no table of keys. {TAKES}")
-    return module.eval(), card
+        card = require_card(parse(cards[0]))
+        require_own_parts(parts)
+        module = torch.jit.load(written_anew(parts), map_location="cpu").eval()
+        _require_module(module, card)
+    except (RuntimeError, ValueError) as error:
+        raise ValueError(
+            f"{name} is no surrogate of combred: {shown(one_line(error), 200)}. {TAKES}"
+        ) from error
+    return module, card
+
+
+def _require_module(module: torch.jit.ScriptModule, card: dict) -> None:
+    """ValueError unless a module has the methods and the species of its card, and maps a state and
+    a time step to a state."""
+    for method in (*METHODS, *(text.partition("(")[0] for text in card["methods"])):
+        require(hasattr(module, method), f"its module has no method {shown(method)}")
+    forward: Any = module.forward
+    schema = forward.schema
+    types = [str(argument.type) for argument in (*schema.arguments[1:], *schema.returns)]
+    require(
+        types == ["Tensor"] * 3,
+        f"its method forward has the types {' '.join(types)}, and takes the tensors state and dt "
+        "and gives a tensor",
+    )
+    species = getattr(module, "species", None)
+    require(species == card["species"], "its card names other species than its module")

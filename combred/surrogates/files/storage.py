@@ -15,7 +15,7 @@ from safetensors.torch import save as serialize
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism, mechanism_of_text
 from combred.config.fields import require, shown
-from combred.files.records import write_bytes
+from combred.files.records import parse, write_bytes
 from combred.files.trace import digest_of_tensors
 from combred.surrogates.files.metadata import CARRIED, wrong_with
 from combred.surrogates.model.correction import CorrectionTransform, make_transform
@@ -220,7 +220,7 @@ def _open(path: Path, tensors: bool = True) -> tuple[dict, dict[str, torch.Tenso
         with safe_open(path, "pt") as file:
             metadata = file.metadata() or {}
             require("combred" in metadata, "it has no metadata of combred")
-            identity = json.loads(metadata["combred"])
+            identity = parse(metadata["combred"])
             require(not (wrong := wrong_with(identity)), wrong)
             found = {name: file.get_tensor(name) for name in file.keys() if tensors}
     except (SafetensorError, OSError, RecursionError, RuntimeError, ValueError) as error:

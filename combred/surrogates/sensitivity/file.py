@@ -15,7 +15,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import REFERENCE
 from combred.config.data import SamplingSettings, SensitivitySettings
 from combred.config.fields import shown
-from combred.files.hdf5 import UNREADABLE, new_file, opened, require_space
+from combred.files.hdf5 import UNREADABLE, new_file, opened, remedy_for, require_space
 from combred.files.parts import Parts, forget_parts
 from combred.native.solver.library import PRECISE, Solver
 from combred.processes.workers import Processes
@@ -97,7 +97,9 @@ def read_sensitive(path: Path) -> tuple[SensitiveStates, dict]:
             rows = SensitiveStates(*(file[name][...] for name in UNITS))
             provenance = json.loads(file.attrs["provenance"])
     except UNREADABLE as error:
-        raise StateFileError(f"{path} cannot be read ({shown(error, 200)}). {remedy}") from error
+        raise StateFileError(
+            f"{path} cannot be read ({shown(error, 200)}). {remedy_for(error, remedy)}"
+        ) from error
     if not all(np.isfinite(column).all() for column in rows.columns().values()):
         raise StateFileError(f"{path} has values that are not finite. {remedy}")
     return rows, provenance

@@ -19,6 +19,7 @@ import combred
 from combred.native import library
 from combred.native.interface import NOT_ADVANCED, Options, Report
 from combred.native.solver import Solver
+from combred.native.solver.sharing import blocks_of
 
 DT = 1e-6
 FLOAT, DOUBLE = 1e-3, 1e-6  # tolerances
@@ -356,6 +357,48 @@ def test_the_order_of_the_states_does_not_matter(drm19, solver_of, burning, monk
     other.attempt(*(x[::-1] for x in states), 10 * DT, tolerance)
     for _ in range(2):
         assert same(known, other.attempt(*states, DT, tolerance))
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 32])
+@pytest.mark.parametrize("n", [1, 2, 3, 33, 34, 65, 289])
+def test_no_block_of_a_longer_call_has_one_row(n, size):
+    """Blocks are of about a size, in order, and have all rows."""
+    blocks, left = [], n
+    while left:
+        blocks.append(library.block_of(left, size))
+        left -= blocks[-1]
+    assert sum(blocks) == n and max(blocks) <= max(size, 2) + 1
+    assert min(blocks) >= min(n, 2)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 9, 33, 289])
+@pytest.mark.parametrize("parts", [4, 8, 1000])
+def test_no_thread_has_a_block_of_one_row(n, parts):
+    rows = [np.arange(n)[block] for block in blocks_of(n, parts)]
+    assert np.array_equal(np.concatenate(rows), np.arange(n))
+    assert 1 <= len(rows) <= parts and (n == 0 or min(map(len, rows)) >= min(n, 2))
+
+
+@REACTORS
+def test_the_bits_do_not_depend_on_how_a_call_is_cut(
+    drm19, solver_of, burning, monkeypatch, volume
+):
+    """Of blocks of every size: the last would be one row, which alone in a call has other bits."""
+    solver, states = solver_of(drm19, volume), [x[:33] for x in burning]
+    monkeypatch.setattr(library, "FIRST_ROWS", 100)  # one block
+    known = solver.attempt(*states, 10 * DT, FLOAT)
+    alone = [solver.attempt(*(x[i : i + 1] for x in states), 10 * DT, FLOAT) for i in range(33)]
+    assert not all(same(known, one, slice(i, i + 1)) for i, one in enumerate(alone))
+    until = states[0] + 10.0
+    times = solver.time_to(*states, until, 1e-3, FLOAT)
+    monkeypatch.setattr(library, "SECONDS", 0.0)  # blocks do not grow with the clock
+    for size in (2, 4, 8, 16, 32):
+        monkeypatch.setattr(library, "FIRST_ROWS", size)
+        for _ in range(2):
+            assert same(known, solver.attempt(*states, 10 * DT, FLOAT))
+            assert np.array_equal(times, solver.time_to(*states, until, 1e-3, FLOAT))
+        shared = solver.integrate(*states, 10 * DT, FLOAT, threads=3)
+        assert same(known, shared)
 
 
 @TOLERANCES

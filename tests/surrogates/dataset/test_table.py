@@ -118,9 +118,18 @@ FOREIGN = {
     "atmospheres": (given("units", "atm", of="p"), "units of p .*atm.*Pa"),
     "no count": (lambda stored: stored.attrs.__delitem__("rows"), "Move it away"),
     "another count": (given("rows", -5), "should have -5 rows"),
-    "a word as count": (given("rows", "x"), "should have x rows"),
-    "numbers as count": (given("rows", [10, 10]), "should have"),
-    "itself": (itself, "should have x rows"),
+    "a word as count": (given("rows", "10"), "rows 10 of type str, and this is a whole number"),
+    "a real as count": (given("rows", 10.0), "rows 10.0 of type float64, and this is a whole"),
+    "numbers as count": (given("rows", [10, 10]), "of type ndarray, and this is a whole number"),
+    "itself": (itself, "rows x of type str"),
+    "a word as format": (given("format", "3"), "a whole number .its format: 3, a str; "),
+    "a real as format": (given("format", 3.0), "not a combred state file of format 3"),
+    "no species": (lambda stored: stored.attrs.__delitem__("species"), "has no attribute species"),
+    "species as one word": (given("species", "H2"), "has species .*H2.*needs .*H2"),
+    "species as numbers": (given("species", np.arange(10)), "has species .*0.*needs .*H2"),
+    "a species twice": (given("species", ["H2", *"ABCDEFGH", "H2"]), "has species .*needs .*H2"),
+    "halves": (replaced("Y", shape=(10, 10), dtype="f2"), "has Y as float16, which rounds"),
+    "whole kelvin": (replaced("T", shape=(10,), dtype="i8"), "has T as int64, which rounds"),
     "one number": (replaced("T", data=1000.0), "should have 10 rows"),
     "one column": (replaced("Y", shape=(10,), dtype="f8"), "h2o2.yaml has 10 species"),
     "other species": (replaced("Y_next", shape=(10, 9), dtype="f8"), "h2o2.yaml has 10 species"),
@@ -145,6 +154,26 @@ def test_a_file_whose_numbers_are_not_in_it_or_no_states_is_refused(what, file, 
     with pytest.raises(StateFileError, match=said) as told:
         open_states(file, h2o2)
     assert "\n" not in str(told.value) and len(str(told.value)) < 900
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"), [(11, "has it open for writing: close it"), (37, "has no locks: copy it")]
+)
+def test_a_file_that_cannot_be_locked_is_not_to_be_moved_away(
+    file, h2o2, monkeypatch, number, remedy
+):
+    """What HDF5 says of a file that another process has opened with r+, and without locks."""
+    table = open_states(file, h2o2)
+
+    def refuse(*_):
+        reason = f"Unable to synchronously open file (unable to lock file, errno = {number}, ...)"
+        raise BlockingIOError(number, reason)
+
+    monkeypatch.setattr(h5py, "File", refuse)
+    for read in (lambda: open_states(file, h2o2), lambda: table.read(0, 3)):
+        with pytest.raises(StateFileError, match=remedy) as told:
+            read()
+        assert "Move it away" not in str(told.value)
 
 
 def test_numbers_that_are_linked_in_after_the_opening_are_not_read(file, h2o2):

@@ -1,6 +1,7 @@
 """Files of a surrogate: safetensors and TorchScript, read back, and refused if they do not fit."""
 
 import contextlib
+import io
 import json
 import math
 import os
@@ -283,6 +284,116 @@ def test_code_that_writes_a_file_is_not_run(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="reaches beyond the network"):
         load_torchscript("a.pt")
     assert not (tmp_path / "written").exists()
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+def test_an_archive_that_holds_its_code_twice_is_refused(exported):
+    """torch would run the first, which reads as it is: the second changes a number."""
+    whole = exported[0].read_bytes()
+    file = io.BytesIO(whole)
+    with zipfile.ZipFile(io.BytesIO(whole)) as parts, zipfile.ZipFile(file, "a") as writer:
+        name = next(name for name in parts.namelist() if name.endswith(".py"))
+        writer.writestr(name, parts.read(name) + b"\n")
+    with pytest.raises(ValueError, match=f"is damaged.*it has the part {name} twice"):
+        load_torchscript(file)
+
+
+def test_torch_gets_the_parts_that_were_checked_and_no_other_byte(exported, path):
+    """A second archive behind the first is what Python reads; bytes behind it are nobody's."""
+    whole, loaded = exported[0].read_bytes(), exported[1]
+    other = io.BytesIO()
+    torch.jit.save(torch.jit.script(Other(["A"])), other, _extra_files={"card.json": "{}"})
+    known = loaded(path.state, path.steps)
+    for content in (other.getvalue() + whole, whole + b"PK\3\4"):
+        module, card = load_torchscript(io.BytesIO(content))
+        assert torch.equal(module(path.state, path.steps), known) and card == exported[3]
+
+
+class Other(torch.nn.Module):
+    """A module with the methods of a surrogate."""
+
+    def __init__(self, species: list[str]):
+        super().__init__()
+        self.species = species
+
+    def forward(self, state: torch.Tensor, dt: torch.Tensor) -> torch.Tensor:
+        return state
+
+    @torch.jit.export
+    def next_state_and_error(self, state: torch.Tensor, dt: torch.Tensor):
+        return state, dt
+
+    @torch.jit.export
+    def trust(self, state: torch.Tensor, dt: torch.Tensor) -> torch.Tensor:
+        return dt > 0.0
+
+    @torch.jit.export
+    def source(self, state: torch.Tensor, dt: torch.Tensor) -> torch.Tensor:
+        return state[:, 2:]
+
+
+class OfOneArgument(torch.nn.Module):
+    def forward(self, state: torch.Tensor) -> torch.Tensor:
+        return state
+
+
+class OfNumbers(Other):
+    def forward(self, state: torch.Tensor, dt: float) -> torch.Tensor:
+        return state
+
+
+SHORT = {
+    "format": 3, "mechanism": "h2o2.yaml", "mechanism_sha256": "0", "species": ["A"],
+    "dt": [1e-6, 1e-6], "tolerance": 0.01, "methods": {"trust(state, dt)": "(n,)"},
+}  # fmt: skip
+CARDS = {
+    "{}": "its card is of format None",
+    "5": "its card is no table of keys",
+    '{"format": 3}': "its card lacks mechanism, mechanism_sha256, species, dt, tolerance, methods",
+    '{"format": 3, "format": 3}': "it has the key 'format' twice",
+    json.dumps(SHORT | {"species": ["B"]}): "its card names other species than its module",
+    json.dumps(SHORT | {"methods": {"more(state)": ""}}): "its module has no method more",
+    json.dumps(SHORT | {"methods": ["trust"]}): "its card has no table of methods",
+    "[" * 100_000: "nested too deeply",
+    "{": "Expecting",
+}
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_a_module_without_its_card_is_no_surrogate(card, tmp_path):
+    file, module = tmp_path / "a.pt", torch.jit.script(Other(["A"]))
+    torch.jit.save(module, file, _extra_files={"card.json": json.dumps(SHORT)})
+    assert load_torchscript(file)[1] == SHORT
+    torch.jit.save(module, file, _extra_files={"card.json": card})
+    with pytest.raises(ValueError, match=f"a.pt is no surrogate of combred: {CARDS[card]}") as told:
+        load_torchscript(file)
+    assert "\n" not in str(told.value) and len(str(told.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("module", "why"),
+    [
+        (OfOneArgument(), "its module has no method next_state_and_error"),
+        (OfNumbers(["A"]), "its method forward has the types Tensor float Tensor"),
+        (torch.nn.ParameterList([torch.ones(1)]), "its module has no method forward"),
+    ],
+)
+def test_a_module_of_other_methods_is_no_surrogate(module, why, tmp_path):
+    file = tmp_path / "a.pt"
+    torch.jit.save(torch.jit.script(module), file, _extra_files={"card.json": json.dumps(SHORT)})
+    with pytest.raises(ValueError, match=why):
+        load_torchscript(file)
+
+
+def test_a_card_of_few_keys_is_completed(tmp_path, fitted, mechanism, path):
+    file = tmp_path / "surrogate.pt"
+    export_torchscript(file, fitted, {"accuracy": ACCURACY}, path.state.numpy())
+    card = load_torchscript(file)[1]
+    assert (
+        card
+        == make_card(fitted, mechanism, ACCURACY, card["training"])
+        == read_card(file.with_suffix(".json"))
+    )
 
 
 def test_the_exported_file_needs_operators_of_libtorch_only(exported, optimized):

@@ -168,3 +168,24 @@ def test_transforms_of_torch_func_are_refused(solver, states, transform):
     step = combred.differentiable(solver)
     with pytest.raises(ValueError, match=r"torch\.func .*forward_ad"):
         transform(lambda T: step(T, p, Y, 2e-6)[0], T)
+
+
+def test_functions_of_states_take_one_composition_for_all(solver, states):
+    """As they take one p."""
+    T, Y = np.array([1300.0, 1500.0]), states[2][0]
+    rows = np.tile(Y, (2, 1))
+    functions = [
+        lambda Y: solver.advance(T, ATM, Y, 1e-6),
+        lambda Y: solver.advance(T, ATM, Y, 1e-6, threads=2),
+        lambda Y: CVODE(solver.mechanism).advance(T, ATM, Y, 1e-6),
+        lambda Y: solver.time_to(T, ATM, Y, T + 10.0, 1.0),
+        lambda Y: solver.rates(T, ATM, Y),
+        lambda Y: combred.ignition_delay(solver, T, ATM, Y),
+        lambda Y: combred.reactor(solver, T, ATM, Y, [0.0, 1e-6]).Y,
+        lambda Y: combred.plug_flow(solver, T, ATM, Y, [0.0, 1e-3], 10.0).Y,
+        lambda Y: combred.psr(solver, T, ATM, Y, 1e-3),
+        lambda Y: state_derivatives(solver, T, ATM, Y, 1e-6),
+    ]
+    for function in functions:
+        for one, each in zip(function(Y), function(rows), strict=True):
+            assert np.array_equal(one, each)

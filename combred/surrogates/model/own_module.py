@@ -5,7 +5,7 @@ that says why the module cannot be the network of a surrogate. `model.own` makes
 """
 
 import io
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +18,7 @@ from torch.nn.utils.weight_norm import WeightNorm
 from combred.config.fields import one_line, require, shown
 from combred.files.torch_archive import reaching_out
 from combred.reduction.network.tracing import copied
-from combred.surrogates.model.own_form import OwnSurrogate
+from combred.surrogates.model.own_form import OwnNetwork, OwnSurrogate
 
 # Hooks of torch that compute a weight before each call.
 WEIGHT_HOOKS = BasePruningMethod, SpectralNorm, WeightNorm
@@ -122,7 +122,8 @@ def make_exportable(surrogate: OwnSurrogate, rows: Tensor) -> None:
     A module that TorchScript cannot compile is replaced by its trace (torch.jit.trace). Raises
     ValueError where neither gives what the module gives.
     """
-    rows, network = rows[:COMPARED], surrogate.network.module
+    rows, own = rows[:COMPARED], cast(OwnNetwork, surrogate.network)
+    network: nn.Module = own.module
     x = surrogate.code.encode(rows, surrogate.transform.variables(rows))
     with torch.no_grad():
         expected = network(x)
@@ -130,7 +131,7 @@ def make_exportable(surrogate: OwnSurrogate, rows: Tensor) -> None:
         for way in ("script", "trace"):
             try:
                 if way == "trace":
-                    surrogate.network.module = torch.jit.trace(network, x[:2], check_trace=False)
+                    own.module = torch.jit.trace(network, x[:2], check_trace=False)
                 reason = _difference(surrogate, rows, x, expected)
             except Exception as error:  # whatever Python a stranger's module has
                 reason = _short(error)

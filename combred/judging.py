@@ -165,6 +165,7 @@ class _Function:
         found = self.function(T.copy(), np.array(p), Y.copy(), dt)
         pair = isinstance(found, tuple | list) and len(found) == 2
         require(pair, "advance has to return the pair (T, Y)")
+        require(np.ndim(found[1]) == 2, f"advance has to return Y of shape {Y.shape}")
         states = states_of(found[0], np.broadcast_to(p, T.shape), found[1])
         require_columns(states.shape, 2 + Y.shape[1])
         return states[:, 0], states[:, 2:]
@@ -193,7 +194,8 @@ def _settings(
     advance: Any, solver: Solver, gas: Mixture, cases: dict[str, Any]
 ) -> ValidationSettings:
     """The cases: those that are given; others inside the range of a surrogate's training."""
-    lists = {key: list(x) for key, x in cases.items() if isinstance(x, tuple | np.ndarray)}
+    arrays = {key: np.asarray(x) for key, x in cases.items() if isinstance(x, tuple | np.ndarray)}
+    lists = {key: x.tolist() for key, x in arrays.items()}
     usual: dict[str, Any] = {"p": [ct.one_atm], "flame_phi": []}
     if _is_surrogate(advance):
         from combred.surrogates.files.card import training_range

@@ -107,9 +107,8 @@ def _writer(
         raise ValueError(f"the network is rejected: {shown(why, 1000)}. A larger limit accepts it, "
                          "as export.accept=ignition:5% of a run")  # fmt: skip
     from combred.surrogates.library import generator, torchscript
-    from combred.surrogates.model.own_form import why_no_cpp
 
-    if generator.is_compiled(surrogate) and not why_no_cpp(surrogate):
+    if generator.is_compiled(surrogate):
         extension = generator.extension(surrogate, card, title)
         return mechanism, LIBRARY, partial(exporter.export, mechanism, extension=extension)
     return mechanism, LIBRARY, partial(torchscript.export, surrogate, card=card, title=title)

@@ -80,20 +80,26 @@ def first_of(bad: np.ndarray) -> str:
 
 def states_of(T: np.ndarray, p: Real, Y: np.ndarray) -> np.ndarray:
     """The states [T, p, Y] (n, 2 + n_species), float64, of T (n,) [K], p [Pa], one for all or (n,),
-    and Y (n, n_species) [-]: arrays or lists of real numbers of any type.
+    and Y [-], one composition (n_species,) for all or (n, n_species): arrays or lists of real
+    numbers of any type. A Y with one axis is a composition, also where n is n_species.
 
     Raises ValueError for other shapes, and for what is not real numbers.
     """
     T, p, Y = require_real("T", T), require_real("p", p), require_real("Y", Y)
-    one = ": of one state give [T], p and [Y]" if T.ndim == 0 and Y.ndim == 1 else ""
+    one = ": of one state give [T], p and Y" if T.ndim == 0 and Y.ndim == 1 else ""
     for name, array, fits, expected in (
         ("T", T, T.ndim == 1, "(n,), one value for each of n states"),
         ("p", p, p.shape in ((), T.shape), f"({T.size},), as T is, or one number"),
-        ("Y", Y, Y.shape[:-1] == T.shape, f"({T.size}, n_species), a row for each T"),
+        (
+            "Y",
+            Y,
+            Y.ndim and Y.shape[:-1] in ((), T.shape),
+            f"({T.size}, n_species), a row for each T, or (n_species,), one for all",
+        ),
     ):
         if not fits:
             raise ValueError(f"{name} has the shape {array.shape}: it has to be {expected}{one}")
-    states = np.empty((len(T), 2 + Y.shape[1]))
+    states = np.empty((len(T), 2 + Y.shape[-1]))
     states[:, 0], states[:, 1], states[:, 2:] = T, p, Y
     return states
 

@@ -33,6 +33,8 @@ def check(settings: Any, section: str) -> None:
         key, within = f"{section}.{item.name}".lstrip("."), item.metadata.get("within")
         listed, kind = isinstance(value, list), get_origin(item.type)
         require(kind is not list or listed, f"{key}={shown(value)} has to be a list of values")
+        single = item.type not in (int, float) or not listed
+        require(single, f"{key}={shown(written(value))} has to be one number, and not a list")
         if within:
             low, high = within
             numbers = value if listed else [value]

@@ -4,6 +4,7 @@ Takes the network of one stage and calibration inputs; gives the network of the 
 by `combred.reduction.reduce`, and a record of numbers. The steps of the pipeline retrain it.
 """
 
+import warnings
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, cast
@@ -104,7 +105,9 @@ def reduce_stage(
     how["method"] = partial(METHODS[name].choose, **options)
     how |= {"calibration": calibration, "compensation": settings.compensation}
     try:
-        found = reduce(network, calibration[:1], **how)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Unchanged)
+            found = reduce(network, calibration[:1], **how)
     except Unchanged as reason:
         raise ValueError(f"stage {stage.index} ({stage.what}): {reason} {remedy}") from reason
     reduced = cast(Network, found.network)

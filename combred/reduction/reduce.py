@@ -5,13 +5,14 @@ given or chosen (`allocation`), and the layers reduced one after another (`layer
 """
 
 import copy
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from combred.reduction.allocation import allocate
 from combred.reduction.arguments import (
@@ -27,12 +28,16 @@ from combred.reduction.fit.compensation import resolve_compensation
 from combred.reduction.fit.held_out import split
 from combred.reduction.layerwise import LayerwiseReducer, Reduced, warn_of_few_rows
 from combred.reduction.methods import resolve_method
-from combred.reduction.network.hidden_layer import HiddenLayer
 from combred.reduction.network.layers import find_layers
 from combred.reduction.network.merge import Merge
 from combred.reduction.network.size import Unchanged
 from combred.reduction.network.tracing import batch_of, own_copy
 from combred.reduction.network.widths import problem_of_widths
+
+UNCHANGED = (
+    "{what} changes nothing: all {units} units stay. No units are that similar, or the share that "
+    "stays is too large: give ratio= or parameters= with method='brain_surgeon'."
+)
 
 
 def reduce(  # noqa: PLR0913
@@ -70,9 +75,9 @@ def reduce(  # noqa: PLR0913
     least squares then overfits. compensation: "least_squares" (the default with calibration), "own"
     (the mixing of the method; the default without calibration) or "none" (pruning).
 
-    Returns `Reduced`. Raises ValueError, with the reason, for a network that cannot be traced, a
-    layer that cannot be reduced, and wrong arguments; `Unchanged` where every unit would stay;
-    `Unreachable` where no widths meet a budget.
+    Returns `Reduced`; where every unit stays with the network as it is, and warns (`Unchanged`).
+    Raises ValueError, with the reason, for a network that cannot be traced, a layer that cannot be
+    reduced, and wrong arguments; `Unreachable` where no widths meet a budget.
     """
     sizes = dict(threshold=threshold, ratio=ratio, parameters=parameters, flops=flops, error=error)
     kind, amount = _how_far(sizes)
@@ -92,9 +97,14 @@ def reduce(  # noqa: PLR0913
         reduced = reducer.reduce(targets, sizes_by_layer(kind, amount, targets))
     else:
         reduced = allocate(reducer, targets, kind, amount, multiple)
-    _require_smaller(
-        network, example_input, targets, reduced, f"{chosen.name} with {kind}={amount}"
-    )
+    description = f"{chosen.name} with {kind}={amount}"
+    if all(layer.units_after == layer.units_before for layer in reduced.trace):
+        units = sum(layer.units for layer in targets)
+        warnings.warn(UNCHANGED.format(what=description, units=units), Unchanged, stacklevel=2)
+        return replace(reduced, network=network, untouched=untouched)
+    widths = zip(targets, [layer.units_after for layer in reduced.trace], strict=True)
+    if problem := problem_of_widths(network, dict(widths), example_input):
+        raise ValueError(f"{description}: {problem}")
     warn_of_few_rows(reduced)
     return replace(reduced, untouched=untouched)
 
@@ -119,22 +129,3 @@ def _reduce_model(model: Any, calibration: Calibration | None, options: dict) ->
     reduced = copy.deepcopy(model)
     reduced.network = smaller.network
     return replace(smaller, network=reduced)
-
-
-def _require_smaller(
-    network: nn.Module,
-    example_input: Tensor,
-    targets: list[HiddenLayer],
-    reduced: Reduced,
-    sizes: str,
-) -> None:
-    """Raises `Unchanged` where all units stay, ValueError where the network reads its widths."""
-    if all(layer.units_after == layer.units_before for layer in reduced.trace):
-        raise Unchanged(
-            f"{sizes} changes nothing: all {sum(layer.units for layer in targets)} units stay. No "
-            "units are that similar, or the share that stays is too large: give ratio= or "
-            "parameters= with method='brain_surgeon'."
-        )
-    widths = zip(targets, [layer.units_after for layer in reduced.trace], strict=True)
-    if problem := problem_of_widths(network, dict(widths), example_input):
-        raise ValueError(f"{sizes}: {problem}")

@@ -97,8 +97,8 @@ def test_states_of_any_real_type_and_layout_are_the_same():
     ("name", "shape", "expected"),
     [
         ("T", (), "(n,)"), ("T", (2, 1), "(n,)"), ("p", (1,), "(2,), as T is, or one number"),
-        ("Y", (), "(2, n_species)"), ("Y", (4,), "(2, n_species)"), ("Y", (1, 4), "(2, n_species)"),
-        ("Y", (1, 2, 4), "(2, n_species)"),
+        ("Y", (), "(2, n_species)"), ("Y", (2, 4, 1), "(2, n_species)"),
+        ("Y", (1, 4), "(2, n_species)"), ("Y", (1, 2, 4), "(2, n_species)"),
     ],
 )  # fmt: skip
 def test_states_of_another_shape_are_refused(name, shape, expected):
@@ -114,8 +114,15 @@ def test_states_that_are_not_real_numbers_are_refused(values):
         states_of(values, np.full(2, 1e5), np.full((2, 4), 0.25))
 
 
+def test_one_composition_is_that_of_all_states():
+    """Also where there are as many states as species."""
+    T, Y = np.array([1000.0, 1100.0, 1200.0, 1300.0]), np.array([0.1, 0.2, 0.3, 0.4])
+    assert np.array_equal(states_of(T, 1e5, Y), states_of(T, 1e5, np.tile(Y, (4, 1))))
+    assert np.array_equal(states_of(T[:1], 1e5, Y.tolist()), states_of(T[:1], 1e5, Y[None]))
+
+
 def test_of_one_state_the_shape_to_give_is_told():
-    with pytest.raises(ValueError, match=r"of one state give \[T\], p and \[Y\]"):
+    with pytest.raises(ValueError, match=r"of one state give \[T\], p and Y"):
         states_of(*GOOD)
 
 

@@ -4,6 +4,7 @@ import cantera as ct
 import numpy as np
 import pytest
 import torch
+from torch.autograd import forward_ad
 
 import combred
 from combred.chemistry.reactor import CVODE, Reactor
@@ -124,5 +125,67 @@ def test_a_loss_has_the_gradients_of_its_differences(solver, states):
         step(*given[:3], torch.tensor(1e-6, requires_grad=True))
     with pytest.raises(ValueError, match="tensors"):
         step(given[0], ct.one_atm, given[2], 1e-6)
+    with pytest.raises(ValueError, match="floats on the CPU"):  # it would answer in whole numbers
+        step(given[0].long(), *given[1:3], 1e-6)
     with pytest.raises(ValueError, match="multipliers already"):
         combred.differentiable(solver.with_multipliers(np.ones(N)))(*given[:3], 1e-6, given[3])
+
+
+def test_forward_mode_gives_what_reverse_mode_gives(solver, states):
+    """Directions of T, p, Y and the rate constants; of one p and one Y for all states, whose
+    gradients are sums."""
+    rng, step = np.random.default_rng(0), combred.differentiable(solver)
+    T, p, Y = (torch.tensor(x) for x in states)
+    given = T, p[0], Y[0], torch.zeros(N, dtype=torch.float64)
+    moves = [torch.from_numpy(rng.normal(size=x.shape)) * 1e-3 for x in given]
+    weights = torch.from_numpy(rng.normal(size=(len(T), Y.shape[1])))
+    with forward_ad.dual_level():
+        dual = [forward_ad.make_dual(x, dx) for x, dx in zip(given, moves, strict=True)]
+        after = [forward_ad.unpack_dual(x).tangent for x in step(*dual[:3], 2e-6, dual[3])]
+        with pytest.raises(ValueError, match="second derivatives"):  # forward over reverse
+            step(dual[0].requires_grad_(), *given[1:3], 2e-6)
+    leaves = [x.clone().requires_grad_() for x in given]
+    later = step(*leaves[:3], 2e-6, leaves[3])
+    (later[0].sum() + (weights * later[1]).sum()).backward()
+    along = sum(float((leaf.grad * dx).sum()) for leaf, dx in zip(leaves, moves, strict=True))
+    assert float(after[0].sum() + (weights * after[1]).sum()) == pytest.approx(along, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda f, T: torch.func.vmap(f)(torch.stack([T, T])),
+        lambda f, T: torch.func.jvp(f, (T,), (T,)),
+        lambda f, T: torch.func.grad(lambda T: f(T).sum())(T),
+        lambda f, T: torch.autograd.functional.jacobian(f, T, vectorize=True),
+        lambda f, T: torch.autograd.functional.jacobian(
+            f, T, vectorize=True, strategy="forward-mode"
+        ),
+    ],
+)
+def test_transforms_of_torch_func_are_refused(solver, states, transform):
+    T, p, Y = (torch.tensor(x) for x in states)
+    step = combred.differentiable(solver)
+    with pytest.raises(ValueError, match=r"torch\.func .*forward_ad"):
+        transform(lambda T: step(T, p, Y, 2e-6)[0], T)
+
+
+def test_functions_of_states_take_one_composition_for_all(solver, states):
+    """As they take one p."""
+    T, Y = np.array([1300.0, 1500.0]), states[2][0]
+    rows = np.tile(Y, (2, 1))
+    functions = [
+        lambda Y: solver.advance(T, ATM, Y, 1e-6),
+        lambda Y: solver.advance(T, ATM, Y, 1e-6, threads=2),
+        lambda Y: CVODE(solver.mechanism).advance(T, ATM, Y, 1e-6),
+        lambda Y: solver.time_to(T, ATM, Y, T + 10.0, 1.0),
+        lambda Y: solver.rates(T, ATM, Y),
+        lambda Y: combred.ignition_delay(solver, T, ATM, Y),
+        lambda Y: combred.reactor(solver, T, ATM, Y, [0.0, 1e-6]).Y,
+        lambda Y: combred.plug_flow(solver, T, ATM, Y, [0.0, 1e-3], 10.0).Y,
+        lambda Y: combred.psr(solver, T, ATM, Y, 1e-3),
+        lambda Y: state_derivatives(solver, T, ATM, Y, 1e-6),
+    ]
+    for function in functions:
+        for one, each in zip(function(Y), function(rows), strict=True):
+            assert np.array_equal(one, each)

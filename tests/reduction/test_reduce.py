@@ -119,7 +119,6 @@ INPUTS, THIRD = make("linear")[1], torch.tensor([3])
         (dict(method="magnitude", threshold=0.5), r"magnitude takes ratio=.*no threshold="),
         (dict(ratio=0.0), r"ratio=0.0 is the share of units kept: it lies in \(0, 1\]"),
         (dict(ratio={"0": 0.5, "2": 1.5}), r"it lies in \(0, 1\]"),
-        (dict(threshold=0.99999), "threshold=0.99999 changes nothing"),
         (dict(ratio=[0.5, 0.5]), r"a size is a number, or a dict of numbers by layer"),
         (dict(ratio={"0": 0.5}), r"sizes are given for \['0'\], layers are \['0', '2'\]"),
         (dict(ratio={"0": 0.5, "5": 0.5}), r"sizes are given for \['0', '5'\], layers are"),
@@ -150,10 +149,13 @@ def test_arguments_that_do_not_fit_are_refused_with_a_remedy(asked, message):
 
 
 @pytest.mark.parametrize("asked", [dict(ratio=1.0), dict(threshold=0.99999)])
-def test_a_reduction_that_would_keep_every_unit_is_an_error_of_its_own(asked):
+@pytest.mark.parametrize("calibration", [None, INPUTS])
+def test_a_reduction_that_keeps_every_unit_warns_and_gives_the_network(asked, calibration):
     network, x = make("linear")
-    with pytest.raises(Unchanged, match="all 28 units stay"):
-        combred.reduce(network, x[:1], **asked)
+    with pytest.warns(Unchanged, match="changes nothing: all 28 units stay"):
+        found = combred.reduce(network, x[:1], calibration=calibration, **asked)
+    assert same(state(found.network), state(network)) and found.network is not network
+    assert all(layer.units_after == layer.units_before for layer in found.trace)
 
 
 def test_an_example_input_is_required():

@@ -18,8 +18,8 @@ class Unreachable(ValueError):
     """A network cannot be made as small as it is asked for."""
 
 
-class Unchanged(ValueError):
-    """A reduction would keep every unit."""
+class Unchanged(UserWarning):
+    """A reduction keeps every unit."""
 
 
 def count_parameters(network: nn.Module) -> int:

@@ -47,20 +47,27 @@ def own_copy(network: nn.Module) -> nn.Module:
             f"{network!r} cannot be reduced: give an nn.Module, or a model with `network` and "
             "`network_inputs`"
         )
-    if isinstance(network, torch.jit.ScriptModule):
+    frozen = any(not hasattr(module, "training") for module in network.modules())
+    if isinstance(network, torch.jit.ScriptModule) or frozen:
         raise ValueError(f"{name} cannot be reduced: give the nn.Module that it was made of")
     if any(is_lazy(p) for p in network.parameters()):
         raise ValueError(f"{name} has lazy modules without weights: run it once, network(x[:1])")
     if any(p.is_complex() for p in network.parameters()):
         raise ValueError(f"{name} has complex weights, and only layers of real ones are reduced")
-    tensors = [t for m in network.modules() for t in vars(m).values() if isinstance(t, Tensor)]
-    computed = {id(t): t.detach().clone() for t in tensors if not t.is_leaf}
     try:
-        return copy.deepcopy(network, computed)
+        return copied(network)
     except Exception as error:
         raise ValueError(
             f"{name} cannot be copied: {error}. Take what cannot be copied out of its attributes"
         ) from error
+
+
+def copied(network: nn.Module) -> nn.Module:
+    """A copy of a network, also of one that holds tensors which a forward or a hook has computed:
+    these are copied without their gradients."""
+    attributes = [t for m in network.modules() for t in vars(m).values() if isinstance(t, Tensor)]
+    computed = {id(t): t.detach().clone() for t in attributes if not t.is_leaf}
+    return copy.deepcopy(network, computed)
 
 
 def noise_like(x: Tensor) -> Tensor:

@@ -63,6 +63,14 @@ def load(name_or_path: str | Path) -> "Surrogate":
     return load_surrogate(path, mechanism_of(path))
 
 
+# The files of an exported surrogate, and what reads them.
+EXPORTED = {
+    "libsurrogate.so": "combred.native.load",
+    "surrogate.pt": "combred.export.load_torchscript",
+    "rejected.pt": "combred.export.load_torchscript",
+}
+
+
 def network_of(name_or_path: str | Path) -> Path:
     """The file that `load` takes for a name or a path. Raises as `load`."""
     path = FOLDER / f"{name_or_path}.safetensors"
@@ -102,6 +110,13 @@ def last_stage(folder: Path) -> Path:
     found = {path: STAGE.fullmatch(path.name) for path in folder.iterdir()}
     stages = {int(match[1]): path for path, match in found.items() if match}
     if not stages:
+        for name, reader in EXPORTED.items():
+            if (folder / name).is_file():
+                raise FileNotFoundError(
+                    f"{folder} has an exported surrogate, and no stageN.safetensors: "
+                    f"{reader}({str(folder / name)!r}) reads it; a network of your own is made "
+                    "again with combred.surrogate, from its torch module"
+                )
         mechanism = next(iter(sorted(folder.glob("*.yaml"))), None)
         raise FileNotFoundError(
             f"{folder} has no network: they are the files stageN.safetensors in the folder of a "

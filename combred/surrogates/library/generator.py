@@ -18,6 +18,7 @@ from combred.surrogates.files.storage import content_digest
 from combred.surrogates.library import quasi_steady, state_only
 from combred.surrogates.library.numbers import common_numbers, layers
 from combred.surrogates.model.forms import QuasiSteadySurrogate
+from combred.surrogates.model.own_form import why_no_cpp
 from combred.surrogates.model.surrogate import Surrogate
 
 SOURCE = Path(__file__).with_name("source")
@@ -25,8 +26,8 @@ MOST_WEIGHTS = 1_000_000  # compilers take minutes for more
 
 
 def is_compiled(surrogate: Surrogate) -> bool:
-    """Whether a surrogate has a form in C++: at most `MOST_WEIGHTS`."""
-    return surrogate.network.n_weights <= MOST_WEIGHTS
+    """Whether a surrogate has a form in C++: that of `model.forms`, at most `MOST_WEIGHTS`."""
+    return not why_no_cpp(surrogate) and surrogate.network.n_weights <= MOST_WEIGHTS
 
 
 def generate(surrogate: Surrogate, card: dict | None = None) -> dict[str, str]:
@@ -42,6 +43,11 @@ def extension(surrogate: Surrogate, card: dict | None = None, title: str = "") -
     surrogate it is. Raises ValueError for a network of more than `MOST_WEIGHTS`, and for the card
     of another surrogate.
     """
+    if why := why_no_cpp(surrogate):
+        raise ValueError(
+            f"this network has no C++: {why}. Export it to TorchScript (combred.export_surrogate), "
+            "and judge it as it is (combred.judge)"
+        )
     if not is_compiled(surrogate):
         raise ValueError(
             f"combred.native compiles networks of at most {MOST_WEIGHTS:,} weights, and this one "

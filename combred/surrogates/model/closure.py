@@ -39,7 +39,8 @@ class Closure(nn.Module):
         """
         Y_next, conserves = self.conserving(Y_raw, Y)
         h = self.thermo.enthalpy(T, Y)
-        T_next = self.thermo.temperature(h, Y_next, T_raw)
+        guess = torch.where(torch.isfinite(T_raw), T_raw, T)
+        T_next = self.thermo.temperature(h, Y_next, guess)
         missing = (self.thermo.enthalpy(T_next, Y_next) - h).abs()
         allowed = self.ENTHALPY * (h.abs() + self.thermo.cp(T_next, Y_next) * T_next)
         return T_next, Y_next, conserves & (missing <= allowed)

@@ -6,7 +6,8 @@ network takes the form of `model.forms`: its transform goes into its first and i
 is exact. Any other module stays as it is (`model.own_form`), and has no C++.
 """
 
-import copy
+import logging
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -14,18 +15,30 @@ from torch import Tensor, fx, nn
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.states import require_real, require_states, steps_of
-from combred.config.fields import one_line, require
+from combred.config.fields import require
 from combred.surrogates.model.forms import StateSurrogate
 from combred.surrogates.model.network import Network
 from combred.surrogates.model.own_form import Code, OwnNetwork, OwnSurrogate
+from combred.surrogates.model.own_module import (
+    evaluation_copy,
+    make_exportable,
+    require_function,
+    widths_of,
+)
 from combred.surrogates.model.own_transform import LEAST_FLOOR, Transform
 from combred.surrogates.model.transform import StateTransform
 
+log = logging.getLogger(__name__)
 MANY = 16  # states with which a network is tried
+# The std of a variable that never changes, relative to the variable: the rounding of floats.
+CONSTANT_STD = 1e-6
+# The same in doubles, where the standardised constant is rounding, too.
+DOUBLE_STD, SMALL_INPUT = 1e-12, 1e-3
 RELU = torch.relu, nn.functional.relu, "relu"
 SILENT = nn.Dropout, nn.Identity  # no effect after training
 # Of a standardised input: C++ computes F(Y) in float32, whose rounding is 2^-24 / boxcox.
 ROUNDING, MOST_ROUNDING = 2.0**-24, 1e-3
+WITHOUT_T = "it does not predict T, by which C++ estimates its error"
 NO_TRANSFORM = "it maps [T, p, Y] without a combred.Transform"
 
 
@@ -62,18 +75,21 @@ def surrogate(
     fits = transform is None or len(transform.mean) == n
     require(fits, f"the transform's mean has one number for T, p and each species: {n}")
     fitted = _fitted(rows, mechanism, transform, dt)
-    network = _copy(network)
+    if transform is not None:
+        transform = _with_constants(transform, rows, mechanism)
+    network = evaluation_copy(network)
     x = rows[:MANY] if transform is None else transform.inputs(rows[:MANY]).double()
-    widths, double = _widths(network, x)
-    _require_function(network, x if double else x.float())
+    widths, double = widths_of(network, x)
+    require_function(network, x if double else x.float())
     columns = _columns(mechanism, transform, widths[1])
     layers, why = relu_layers(network)
+    why = why or ("" if 0 in columns else WITHOUT_T)
     why = why or why_not(transform, mechanism) or _why_other(network, layers, x, double)
     made: StateSurrogate
     if why or transform is None:
         code = Code(columns, transform, double)
-        module = _scripted(network, code, rows, fitted)
-        made = OwnSurrogate(mechanism, fitted, code, OwnNetwork(module, widths, why))
+        made = OwnSurrogate(mechanism, fitted, code, OwnNetwork(network, widths, why)).eval()
+        make_exportable(made, rows)
     else:
         fitted.scale[columns] = transform.target_std
         made = StateSurrogate(mechanism, fitted, folded(layers, transform, fitted, columns))
@@ -81,15 +97,22 @@ def surrogate(
     return made.eval()
 
 
-def _copy(network: nn.Module) -> nn.Module:
-    """A copy on the CPU, for evaluation, of a network or of what torch.compile was given."""
-    try:
-        return copy.deepcopy(getattr(network, "_orig_mod", network)).cpu().eval()
-    except RuntimeError as error:  # of weights that are no parameters
-        raise ValueError(
-            f"the network cannot be copied ({one_line(error)}): make its pruning, weight_norm or "
-            "spectral_norm permanent, as by torch.nn.utils.prune.remove"
-        ) from error
+def _with_constants(transform: Transform, rows: Tensor, mechanism: Mechanism) -> Transform:
+    """The transform, whose std is 1 of the variables that never change in states `rows` and whose
+    std is only rounding, as that of an absent species; their inputs stay as they are."""
+    v = transform.variables(rows)
+    size = v[0].abs()
+    constant = (v.amax(0) - v.amin(0) <= DOUBLE_STD * size) & (transform.std <= CONSTANT_STD * size)
+    x = (v[0] - transform.mean) / transform.std
+    unsure = constant & ((x.abs() > SMALL_INPUT) | (transform.std <= DOUBLE_STD * size))
+    names = ["T", "p", *mechanism.species_names]
+    for i in unsure.nonzero().flatten().tolist():
+        log.warning("%s never changes in the states of the training, and its std, %.2g, is "
+                    "rounding: its input is taken as %.3g, as Transform.inputs has it. Train with "
+                    "std = 1 there if that is not the network's.",
+                    names[i], float(transform.std[i]), float(x[i]))  # fmt: skip
+    mean = torch.where(constant, v[0] - x, transform.mean)
+    return replace(transform, mean=mean, std=torch.where(constant, 1.0, transform.std))
 
 
 def _why_other(network: nn.Module, layers: list[nn.Linear], x: Tensor, double: bool) -> str:
@@ -114,76 +137,27 @@ def _fitted(
     return found.fit([(rows, rows, torch.full((len(rows),), float(dt), dtype=torch.float64))])
 
 
-def _widths(network: nn.Module, x: Tensor) -> tuple[list[int], bool]:
-    """Inputs and outputs of a network, which is run once; whether it takes float64."""
-    answer: Any = None
-    wrong = ""
-    for given in (x, x.float()):
-        with torch.no_grad():
-            try:
-                answer = network(given)
-                break
-            except Exception as error:  # of another type, or of another number of inputs
-                wrong = one_line(error)
-    require(answer is not None, f"the network does not take inputs {tuple(x.shape)}: {wrong}")
-    are_rows = isinstance(answer, Tensor) and answer.dim() == 2 and len(answer) == len(x)
-    require(are_rows, "the network has to return predictions (n, n_outputs), one row a state")
-    return [x.shape[1], answer.shape[1]], given is x
-
-
-def _require_function(network: nn.Module, x: Tensor) -> None:
-    """Raises ValueError for a network whose answer to a row is not a function of this row."""
-    given = x.clone()
-    with torch.no_grad():
-        first, again = network(x), network(x.clone())
-        try:
-            alone = torch.cat([network(row[None].clone()) for row in given])
-        except Exception:  # of a layer that takes no single row
-            alone = torch.zeros(0, 1)
-    require(bool(first.isfinite().all()), "the network's answers to the first states are not all "
-            "finite: are they inputs as of its training?")  # fmt: skip
-    require(torch.equal(x, given), "the network changes its inputs: give one without in-place "
-            "operations on them")  # fmt: skip
-    for other, why in ((again, "call"), (alone, "other rows of a call")):
-        same = first.shape == other.shape
-        same = same and torch.allclose(first, other, 1e-3, 1e-4 * float(first.abs().max()))
-        require(same, f"the network's answer to a state depends on the {why}: take out random "
-                "numbers, counters, and means over a batch")  # fmt: skip
-
-
 def _columns(mechanism: Mechanism, transform: Transform | None, count: int) -> list[int]:
     """The columns of [T, p, Y] that a network predicts."""
     known = ["T", "p", *mechanism.species_names]
+    species = known[2:]
+    usual = [known, ["T", *species], species, *([species[:-1]] if mechanism.inert[-1] else [])]
     names = list(transform.outputs) if transform else []
-    names = names or {len(known): known, len(known) - 1: ["T", *known[2:]]}.get(count, [])
+    names = names or {len(outputs): outputs for outputs in usual}.get(count, [])
     wrong = [name for name in names if name not in known]
     require(not wrong, f"outputs: {mechanism.name} has no {', '.join(wrong)}")
     sizes = {count, len(names)} | ({len(transform.target_std)} if transform else set())
     require(
         len(sizes) == 1 and len(set(names)) == len(names),
         f"a network with {count} outputs: name each in Transform(outputs=...), with as many "
-        f"numbers in target_mean; without names it predicts T, p and all species, {len(known)}",
+        f"numbers in target_mean; without names it predicts T, p and all species, {len(known)}, "
+        f"all but p, {len(known) - 1}, or all species, {len(species)}",
     )
-    require("T" in names, "the network has to predict T, by which its error is estimated")
+    require(
+        bool(set(names) & set(species)),
+        "the network has to predict species: T alone leaves the composition as it is",
+    )
     return [known.index(name) for name in names]
-
-
-def _scripted(network: nn.Module, code: Code, rows: Tensor, of: StateTransform) -> nn.Module:
-    """The network, or what torch.jit.trace makes of it where TorchScript cannot compile it."""
-    try:
-        torch.jit.script(network)
-    except Exception:  # whatever Python a stranger's module has
-        x = code.encode(rows, of.variables(rows))
-        traced = torch.jit.trace(network, x[:2], check_trace=False)
-        with torch.no_grad():
-            try:
-                same = torch.allclose(network(x), traced(x), 1e-3, 1e-4, equal_nan=True)
-            except RuntimeError:  # of the number of rows
-                same = False
-        require(same, "torch.jit.trace gives another function, because the network's Python "
-                "depends on its inputs: write it with torch.where")  # fmt: skip
-        return traced
-    return network
 
 
 # -- the form that C++ has -------------------------------------------------------------------------
@@ -223,6 +197,8 @@ def why_not(transform: Transform | None, mechanism: Mechanism) -> str:
     """Why C++ cannot compute a transform; "" where it can."""
     if transform is None:
         return NO_TRANSFORM
+    if transform.boxcox == 0 or transform.floor == 0:
+        return "C++ has no logarithm of Y, and no floor of 0"
     rounding = ROUNDING / transform.boxcox / transform.std[2:]
     worst = int(rounding.argmax())
     if rounding[worst] <= MOST_ROUNDING:

@@ -4,7 +4,6 @@ Takes the module and the numbers of its transform, or a module that maps a state
 step later. `model.own` chooses between this form and that of `model.forms`, which C++ has, too.
 """
 
-from collections.abc import Iterator
 from typing import Any, cast
 
 import torch
@@ -21,7 +20,7 @@ from combred.surrogates.model.transform import StateTransform, signed_power
 class OwnNetwork(nn.Module):
     """A module as the network of a surrogate. widths: inputs and outputs; why: it has no C++."""
 
-    __jit_unused_properties__ = ["linear", "n_weights"]
+    __jit_unused_properties__ = ["n_weights"]
 
     def __init__(self, module: nn.Module, widths: list[int], why: str):
         super().__init__()
@@ -31,12 +30,6 @@ class OwnNetwork(nn.Module):
     def n_weights(self) -> int:
         """Number of weights, without biases."""
         return sum(p.numel() for p in self.module.parameters() if p.dim() > 1)
-
-    @property
-    def linear(self) -> Iterator[nn.Linear]:
-        """The layers, which are asked for by the export to C++: it then has a ValueError."""
-        raise ValueError(f"this network has no C++: {self.why}. Export it to TorchScript")
-        yield
 
     def forward(self, x: Tensor) -> Tensor:
         """The module's answer."""
@@ -62,6 +55,7 @@ class Code(nn.Module):
         self.plain, self.double_inputs = transform is None, double
         self.absolute = transform is None or transform.predicts == "state"
         self.power = 1.0 if transform is None else transform.power
+        self.predicts_T = 0 in columns
         self.register_buffer("columns", torch.tensor(columns))
         shift = 1.0 if transform is None or transform.boxcox == 1.0 else 0.0  # of F(Y) = Y - 1
         n = len(columns)
@@ -104,8 +98,20 @@ class OwnSurrogate(StateSurrogate):
         self, state: Tensor, variables: Tensor, dt: Tensor
     ) -> tuple[Tensor, Tensor]:
         """As of `Surrogate`."""
+        if state.size(0) == 0:  # which a reshape to (n, -1) refuses
+            return torch.zeros_like(variables), torch.zeros_like(dt)
         answer = self.network(self.code.encode(state, variables)).to(torch.float64)
         return self.code.change(variables, answer), torch.zeros_like(dt)
+
+    def predicted_temperature(self, T: Tensor, Y: Tensor, dT: Tensor, Y_raw: Tensor) -> Tensor:
+        """As of `Surrogate`; of a network without T that of the predicted Y, divided by their sum,
+        at the enthalpy of the state. Its difference from T after the closure is what elements that
+        are not conserved do to T."""
+        if self.code.predicts_T:
+            return T + dT
+        thermo = self.closure.thermo
+        h = thermo.enthalpy(T, Y)
+        return thermo.temperature(h, Y_raw / Y_raw.sum(dim=1, keepdim=True), T)
 
     @torch.jit.ignore
     def network_inputs(self, states: Any) -> Tensor:

@@ -27,12 +27,16 @@ class Transform:
         z = (w - target_mean) / target_std
 
     w is the change of v over the time step, or v after it (predicts="state"). boxcox = 1 stands for
-    Y itself, F(Y) = max(Y, floor). With power < 1, z is sign(d) |d|^power, d = w / target_std.
+    Y itself, F(Y) = max(Y, floor), boxcox = 0 for ln(max(Y, floor)). With power < 1, z is sign(d)
+    |d|^power, d = w / target_std.
 
     mean, std (2 + n_species,); target_mean, target_std, one for each output: numbers of the
-    training. boxcox, power: in (0, 1]. outputs: the names of what the network predicts, "T", "p"
-    and species; by default T, p and all species, or T and all species, as their number tells. What
-    is not predicted stays as it is. Raises ValueError for other numbers.
+    training. Of a network of rates, w / dt, give dt times both. boxcox: in [0, 1]; floor: 0 only
+    with boxcox > 0; power: in (0, 1]. outputs: the names of what the network predicts, "T", "p" and
+    species. By default their number tells: T, p and all species; T and all species; all species; or
+    all species but the last, where the last is inert. Species that are not predicted stay as they
+    are but for the closure, and T without a prediction follows from enthalpy. Raises ValueError for
+    other numbers.
     """
 
     mean: Any
@@ -57,9 +61,15 @@ class Transform:
         require(all(len(a) == len(b) for a, b in sizes), "a mean and its std differ in length")
         for name in ("boxcox", "power"):
             value = float(require_real(name, getattr(self, name)))
-            require(LEAST_EXPONENT <= value <= 1, f"{name}={value} has to be in [0.001, 1]")
+            logarithm = name == "boxcox" and value == 0
+            require(
+                logarithm or LEAST_EXPONENT <= value <= 1, f"{name}={value} has to be in [0.001, 1]"
+                " (boxcox=0: the logarithm)" * (name == "boxcox"),
+            )  # fmt: skip
         floor = float(require_real("floor", self.floor))
-        require(LEAST_FLOOR <= floor < 1, f"floor={floor} has to be from {LEAST_FLOOR:g} to 1")
+        without = floor == 0 and self.boxcox > 0
+        require(without or LEAST_FLOOR <= floor < 1, f"floor={floor} has to be from "
+                f"{LEAST_FLOOR:g} to 1, or 0 with boxcox above 0")  # fmt: skip
         require(
             self.predicts in ("change", "state"), f"predicts={self.predicts!r}: change or state"
         )

@@ -105,14 +105,19 @@ class Surrogate(Trained, Stepper):
         state = torch.cat([state[:, :2], Y], dim=1)
         variables = self.transform.variables(state)
         change, estimate = self.predicted_change(state, variables, dt)
-        T_raw = T + change[:, 0]
         Y_raw = self.transform.boxcox.inverse(variables[:, 2:] + change[:, 2:])
+        T_raw = self.predicted_temperature(T, Y, change[:, 0], Y_raw)
         T_next, Y_next, conserves = self.closure(T, Y, T_raw, Y_raw)
         later = torch.cat([T_next[:, None], p[:, None], Y_next], dim=1)
         raw = torch.cat([T_raw[:, None], p[:, None], Y_raw], dim=1)
         moved = self.largest_change(raw, later)
         error = self.relative_error(change, estimate, moved, self.largest_change(state, later))
         return later, torch.where(conserves & torch.isfinite(error), error, torch.inf)
+
+    def predicted_temperature(self, T: Tensor, Y: Tensor, dT: Tensor, Y_raw: Tensor) -> Tensor:
+        """The prediction of T (n,) [K] before the closure, of states T (n,), Y (n, n_species) and
+        the predictions dT (n,) [K] of its change and Y_raw (n, n_species)."""
+        return T + dT
 
     def largest_change(self, before: Tensor, after: Tensor) -> Tensor:
         """|dT| [K] and the largest |dY| between states, (2, n)."""

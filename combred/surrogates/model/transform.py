@@ -22,7 +22,8 @@ POWER = 1 / 3  # exponent of the signed power of the target; 1 is worse (docs/tr
 class BoxCox(nn.Module):
     """F(Y) = (max(Y, floor)^lam - 1) / lam, and its inverse (Box & Cox, JRSS B 26, 1964).
 
-    `lam` in (0, 1]; `floor` > 0: mass fractions below it are noise of the integrator.
+    `lam` in [0, 1], 0 for ln max(Y, floor); `floor`: mass fractions below it are noise of the
+    integrator.
     """
 
     def __init__(self, lam: float, floor: float):
@@ -31,10 +32,14 @@ class BoxCox(nn.Module):
 
     def forward(self, Y: Tensor) -> Tensor:
         """F of mass fractions Y, of any shape."""
+        if self.lam == 0.0:
+            return Y.clamp(min=self.floor).log()
         return (Y.clamp(min=self.floor) ** self.lam - 1.0) / self.lam
 
     def inverse(self, F: Tensor) -> Tensor:
         """Y >= 0 of F, of any shape; 0 for F below -1 / lam."""
+        if self.lam == 0.0:
+            return F.exp()
         return (1.0 + self.lam * F).clamp(min=0.0) ** (1.0 / self.lam)
 
 

@@ -145,3 +145,10 @@ def test_a_mechanism_that_cantera_brings_is_not_carried(tmp_path):
     path = tmp_path / "it.safetensors"
     save_surrogate(path, combred.load("drm19-11k"), load_mechanism("drm19.yaml"))
     assert b"carried_mechanism" not in path.read_bytes()
+
+
+def test_a_folder_of_an_export_is_told_what_reads_it(tmp_path):
+    (tmp_path / "surrogate.pt").touch()
+    for read in (combred.load, lambda folder: combred.export_surrogate(folder, tmp_path / "new")):
+        with pytest.raises(FileNotFoundError, match=r"load_torchscript\('.*surrogate.pt'\) reads"):
+            read(tmp_path)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import cantera as ct
+import numpy as np
 
 from combred.chemistry.mechanism_file import phase_of, phases
 from combred.config.fields import shown
@@ -97,8 +98,15 @@ def how_to_convert(file: str) -> str:
     )
 
 
+def multipliers_of(gas: ct.Solution) -> np.ndarray:
+    """(n_reactions,): the factors of the rate constants of a phase, which its file or
+    `set_multiplier` has set."""
+    return np.array([gas.multiplier(i) for i in range(gas.n_reactions)])
+
+
 def content_hash(gas: ct.Solution) -> str:
-    """sha256 of species and reactions; notes, transport data, comments and layout do not count."""
+    """sha256 of species and reactions, and, where they are not Cantera's or 1, of atomic weights and
+    multipliers; notes, transport data, comments and layout do not count."""
 
     def plain(entry: Mapping[str, Any]) -> dict:
         return {
@@ -112,5 +120,19 @@ def content_hash(gas: ct.Solution) -> str:
         "thermo": [s.thermo.coeffs.tolist() for s in gas.species()],
         "reactions": [plain(r.input_data) for r in gas.reactions()],
     }
+    multipliers = multipliers_of(gas)
+    if np.any(multipliers != 1.0):
+        content["multipliers"] = multipliers.tolist()
+    weights = zip(gas.element_names, gas.atomic_weights, strict=True)
+    if own := [[name, weight] for name, weight in weights if weight != _cantera_weight(name)]:
+        content["weights"] = own
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _cantera_weight(element: str) -> float | None:
+    """The atomic weight [kg/kmol] of an element in Cantera; None of one that it does not know."""
+    try:
+        return ct.Element(element).weight
+    except (ct.CanteraError, ValueError):
+        return None

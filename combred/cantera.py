@@ -234,7 +234,7 @@ def of_phase(solver: Advance, phase: ct.Solution) -> Advance:
 
 
 def with_multipliers(solver: Advance, phase: ct.Solution) -> Advance:
-    """The solver with the multipliers of a phase, of which its mechanism's file may have some. Raises
+    """The solver with the multipliers of a phase; some may be those of its mechanism's file. Raises
     ValueError where it has others, or cannot have any."""
     factors = multipliers_of(phase)
     mechanism = getattr(solver, "mechanism", None)

@@ -62,9 +62,9 @@ def _is_air(name: str, names: Sequence[str]) -> bool:
 
 
 def _require_commas(composition: str, names: Sequence[str]) -> None:
-    """ValueError, with the cause and what to write, for other signs between species than commas, for
-    another sign than a colon before an amount, and for a percent sign after it. A sign that a name
-    of a species has is none of these."""
+    """ValueError, with the cause and what to write, for other signs between species than commas,
+    for another sign than a colon before an amount, and for a percent sign after it. A sign that a
+    name of a species has is none of these."""
     written, causes = composition, []
 
     def write(sign: str, replaced: str, cause: str) -> None:
@@ -85,6 +85,6 @@ def _require_commas(composition: str, names: Sequence[str]) -> None:
         )
     if composition.strip() and not all(name.strip() for name, _ in _parts(composition)):
         raise ValueError(
-            f"{shown(composition)!r} has a comma or a colon without a species before it: write it as "
-            "in 'O2:1, N2:3.76'"
+            f"{shown(composition)!r} has a comma or a colon without a species before it: write it "
+            "as in 'O2:1, N2:3.76'"
         )

@@ -256,7 +256,7 @@ def _multipliers(file: str, gas: ct.Solution) -> np.ndarray:
         i = int(wrong[0])
         raise ValueError(
             f"{shown(file)!r}: `rate-multipliers` of the phase {gas.name} gives reaction {i + 1}, "
-            f"{gas.reaction(i).equation}, the factor {multipliers[i]:g}: give finite factors from 0 "
-            "up"
+            f"{gas.reaction(i).equation}, the factor {multipliers[i]:g}: give finite factors from "
+            "0 up"
         )
     return multipliers

@@ -105,8 +105,8 @@ def multipliers_of(gas: ct.Solution) -> np.ndarray:
 
 
 def content_hash(gas: ct.Solution) -> str:
-    """sha256 of species and reactions, and, where they are not Cantera's or 1, of atomic weights and
-    multipliers; notes, transport data, comments and layout do not count."""
+    """sha256 of species and reactions, of atomic weights that are not Cantera's, and of multipliers
+    that are not 1; notes, transport data, comments and layout do not count."""
 
     def plain(entry: Mapping[str, Any]) -> dict:
         return {

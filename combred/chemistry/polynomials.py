@@ -28,9 +28,10 @@ def read_polynomials(species: list[ct.Species]) -> tuple[np.ndarray, np.ndarray]
         h/RT = -a0 / T^2 + a1 ln(T) / T + a2 + a3 T/2 + a4 T^2/3 + a5 T^3/4 + a6 T^4/5 + a7 / T
         s/R  = -a0 / (2 T^2) - a1 / T + a2 ln T + a3 T + a4 T^2/2 + a5 T^3/3 + a6 T^4/4 + a8
 
-    A species with fewer regions than others repeats its last one, beyond infinite temperatures. At a
-    temperature between regions the lower one holds, as for NASA-7 in Cantera; for NASA-9 there the
-    upper one does, so that these temperatures are the numbers just below. Raises ValueError, with the names of the species, for thermodynamics of another type.
+    A species with fewer regions than others repeats its last one, beyond infinite temperatures. At
+    a temperature between regions the lower one holds, as for NASA-7 in Cantera. For NASA-9 the
+    upper one holds there, so that these temperatures are the numbers just below. Raises ValueError,
+    with the names of the species, for thermodynamics of another type.
     """
     other = [s.name for s in species if not isinstance(s.thermo, tuple(READERS))]
     if other:

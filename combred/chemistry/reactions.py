@@ -126,8 +126,8 @@ def _index(names: Sequence[str], name: str) -> int:
 
 
 def _sums(side: dict[str, float], names: Sequence[str]) -> dict[int, float]:
-    """The stoichiometric coefficients of a side by species. A species may be there in two spellings,
-    as H and h, which Cantera adds."""
+    """The stoichiometric coefficients of a side by species. Cantera adds those of a species that is
+    there in two spellings, as H and h."""
     sums: dict[int, float] = {}
     for name, coefficient in side.items():
         k = _index(names, name)

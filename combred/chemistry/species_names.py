@@ -27,8 +27,9 @@ def _small(name: str) -> bytes:
 
 def species_index(names: Sequence[str], name: str) -> int | None:
     """The index of a species among the names of all: the one of that very name, else the only one
-    that differs in capitals alone. None where there is none. Raises ValueError where several species
-    differ from the name in capitals alone; Cantera refuses a mechanism with such a name."""
+    that differs in capitals alone. None where there is none. Raises ValueError where several
+    species differ from the name in capitals alone; Cantera refuses a mechanism with such a name.
+    """
     exact, small = _indices(tuple(names))
     if name in exact:
         return exact[name]
@@ -36,7 +37,7 @@ def species_index(names: Sequence[str], name: str) -> int | None:
     if index == AMBIGUOUS:
         alike = " and ".join(one for one in names if _small(one) == _small(name))
         raise ValueError(
-            f"the name {name!r} may stand for {alike}, which differ in capitals alone: write one of "
-            "them as it is spelled"
+            f"the name {name!r} may stand for {alike}, which differ in capitals alone: write one "
+            "of them as it is spelled"
         )
     return index

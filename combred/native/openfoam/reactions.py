@@ -22,9 +22,9 @@ HOTTEST = 1e30
 
 def reactions(gas: ct.Solution, listed: bool = True, short: bool = False) -> str:
     """The dictionary of elements, species and, if `listed`, reactions; short: with types named as
-    from Foundation 8 on. Reactions with a falloff whose rate is zero are left out, and the log names
-    them: OpenFOAM would divide by zero. Raises ValueError for a kind of reaction that OpenFOAM does
-    not know."""
+    from Foundation 8 on. Reactions with a falloff whose rate is zero are left out, and the log
+    names them: OpenFOAM would divide by zero. Raises ValueError for a kind of reaction that
+    OpenFOAM does not know."""
     elements, species = " ".join(gas.element_names), " ".join(gas.species_names)
     body = []
     for reaction in reactions_of(gas) if listed else []:

@@ -74,8 +74,9 @@ def _require_commas(composition: str, names: Sequence[str]) -> None:
             written = replaced
 
     write("=", written.replace("=", ":"), "a colon is before an amount, not =")
-    rows = [part.strip() for part in written.split(";") if part.strip()]
-    write(";", ", ".join(rows), "commas are between species, not ;")
+    if ";" in written:
+        rows = [part.strip() for part in written.split(";") if part.strip()]
+        write(";", ", ".join(rows), "commas are between species, not ;")
     write("%", re.sub(r"\s*%", "", written), "amounts are numbers of moles, without %")
     apart = re.sub(r"(:\s*[\d.eE+-]+)\s+(?=[^\s,:]+\s*:)", r"\1, ", written)
     write(" ", apart, "commas are between species, not blanks alone")

@@ -19,6 +19,8 @@ from combred.chemistry.mechanism_file import phase_of, phases
 from combred.config.fields import shown
 
 log = logging.getLogger(__name__)
+# The model of transport of all flames.
+TRANSPORT = "mixture-averaged"
 STEADY = "qss|(quasi|steady).*(state|species)"  # in keys that name species in a steady state
 
 
@@ -72,12 +74,19 @@ def gases(phases: dict[str, dict]) -> str:
 
 def warn_of_left_out(file: str, gas: ct.Solution, text: str, chosen: bool) -> None:
     """Warn of what a text says and combred does not take: reactions of surfaces, unless the phase
-    was `chosen`, and species in a steady state."""
+    was `chosen`, another model of transport than that of its flames, and species in a steady
+    state."""
     left = [n for n, p in phases(text).items() if p.get("kinetics") in ("surface", "edge")]
     if left and not chosen:
         log.warning(
             "%s: phase %s is taken; reactions of %s are left out", file, gas.name, ", ".join(left)
         )
+    transport = phases(text).get(gas.name, {}).get("transport", TRANSPORT)
+    if transport not in (TRANSPORT, "none"):
+        log.warning(
+            "%s: transport `%s` is left out: flames have the model %s",
+            file, transport, TRANSPORT,
+        )  # fmt: skip
     heads = re.findall(r"""(?m)^["']?([\w-]+)["']?(?= *:)""", text)  # keys of the file
     for key in (key for key in [*gas.input_data, *heads] if re.search(STEADY, key.lower())):
         log.warning("%s: `%s` is left out: all species are integrated", file, key)

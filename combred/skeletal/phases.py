@@ -40,8 +40,7 @@ def _has_own_weights(mechanism: Mechanism) -> bool:
 def phase_of(skeleton: Skeleton, transport: bool = True) -> ct.Solution:
     """The phase, with the transport of the mechanism unless `transport` is False; rate constants
     have the skeleton's factors."""
-    network = skeleton.network
-    mechanism = network.mechanism
+    mechanism = skeleton.network.mechanism
     if _has_own_weights(mechanism):
         return mechanism_of(skeleton, mechanism.name).solution(transport)
     detailed, species, of_reactions = _detailed(mechanism)
@@ -49,7 +48,7 @@ def phase_of(skeleton: Skeleton, transport: bool = True) -> ct.Solution:
     # Each phase changes the same objects, which keep what the one before has left of them.
     reactions = detailed.reactions()
     kept = [reactions[i] for i in rows]
-    kinds = [kind(reaction) for reaction in network.reactions]
+    kinds = {i: kind(reactions[i], mechanism.species_names) for i in rows}
     alike = Counter(kinds[i] for i in rows if of_reactions[i][0])
     for i, one in zip(rows, kept, strict=True):
         duplicate, colliders = of_reactions[i]

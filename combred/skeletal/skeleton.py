@@ -5,9 +5,11 @@ Takes a `Mechanism`; gives `Skeleton`s, which the search makes by removal, and w
 collider where it has a single one: it goes with the first of them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
@@ -104,7 +106,8 @@ class Skeleton:
         return replace(self, listed=left)
 
 
-def kind(reaction: Reaction) -> tuple[int, ...]:
-    """The same for all reactions between the same species, of which Cantera lets those be
-    duplicates that are marked so."""
-    return tuple(sorted([*reaction.reactants, *reaction.products]))
+def kind(reaction: ct.Reaction, names: Sequence[str]) -> tuple:
+    """The same for all reactions between the same species, of these names, of which Cantera lets
+    those be duplicates that are marked so. It counts a species twice where it is spelled twice."""
+    participants = [*reaction.reactants, *reaction.products]
+    return tuple(sorted(str(species_index(names, name)) for name in participants))

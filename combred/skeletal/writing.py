@@ -98,13 +98,14 @@ def _filter_phase(phase: Node, skeleton: Skeleton) -> None:
     phase.value = [(key, value) for key, value in phase.value if key.value not in replaced]
     factors = mechanism.multipliers[skeleton.reactions]
     if np.any(factors != 1.0):  # by the numbers of the reactions that are left
-        entries = {"default": 1.0} | {str(i): x for i, x in enumerate(factors) if x != 1.0}
-        pairs = [
-            (node_of(key), ScalarNode("tag:yaml.org,2002:float", repr(float(value))))
-            for key, value in entries.items()
-        ]
-        node = MappingNode("tag:yaml.org,2002:map", pairs)
-        phase.value.append((node_of(MULTIPLIERS), node))
+        pairs = [(node_of("default"), _scalar(1.0))]
+        pairs += [(_scalar(i), _scalar(x)) for i, x in enumerate(factors.tolist()) if x != 1.0]
+        phase.value.append((node_of(MULTIPLIERS), MappingNode("tag:yaml.org,2002:map", pairs)))
+
+
+def _scalar(number: float) -> ScalarNode:
+    """The node of a number."""
+    return ScalarNode(f"tag:yaml.org,2002:{type(number).__name__}", repr(number))
 
 
 def _filter_names(listed: Node | None, is_kept: Callable[[str], bool]) -> None:
@@ -125,7 +126,7 @@ def _filter_names(listed: Node | None, is_kept: Callable[[str], bool]) -> None:
 def _filter_reactions(root: Node, phase: Node, skeleton: Skeleton, own: set[str]) -> None:
     """Leave the reactions of a skeleton in the sections of a phase, whose names join `own`."""
     network, i = skeleton.network, 0
-    marks = [one.duplicate for one in network.mechanism.solution(transport=False).reactions()]
+    reactions = network.mechanism.solution(transport=False).reactions()
     names, marked = network.mechanism.species_names, []
     for section, entries in _sections(root, phase, "reactions"):
         own.add(section)
@@ -139,7 +140,7 @@ def _filter_reactions(root: Node, phase: Node, skeleton: Skeleton, own: set[str]
             if any(species_index(names, one) is None for one in participants | _orders(entry)):
                 continue  # by `declared-species` or `skip-undeclared-third-bodies`
             require(
-                i < len(marks) and participants == _participants(network.reactions[i].equation),
+                i < len(reactions) and participants == _participants(network.reactions[i].equation),
                 f"{network.mechanism.name}: reaction {i + 1} of the file, {equation}, is not the "
                 "one that Cantera reads in its place",
             )
@@ -149,8 +150,8 @@ def _filter_reactions(root: Node, phase: Node, skeleton: Skeleton, own: set[str]
                     _scale(entry, float(skeleton.factors[i]))
                 left.append(entry)
                 _filter_colliders(entry, skeleton)
-                if marks[i]:
-                    marked.append((kind(network.reactions[i]), entry))
+                if reactions[i].duplicate:
+                    marked.append((kind(reactions[i], names), entry))
             i += 1
         entries.value = left
     alike = Counter(same for same, _ in marked)

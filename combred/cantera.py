@@ -122,6 +122,11 @@ def _new(states: ct.SolutionArray, shape: tuple[int, ...]) -> ct.SolutionArray:
             species=phase.species(),
             reactions=phase.reactions(),
         )
+        if not np.allclose(own.molecular_weights, phase.molecular_weights, rtol=SAME, atol=0.0):
+            raise ValueError(
+                f"elements of the phase {phase.name} have atomic weights of their own, which "
+                "Cantera does not copy: give more than one state in an array"
+            )
         own.name, own.basis = phase.name, phase.basis
         for i in range(phase.n_reactions):
             own.set_multiplier(phase.multiplier(i), i)
@@ -240,12 +245,13 @@ def with_multipliers(solver: Advance, phase: ct.Solution) -> Advance:
     mechanism = getattr(solver, "mechanism", None)
     of_file = np.ones_like(factors) if mechanism is None else mechanism.multipliers
     own = np.asarray(getattr(solver, "factors", 1.0)) * of_file
-    alike = own.shape == factors.shape
-    if alike and np.allclose(factors, own, rtol=ROUNDING, atol=0.0):
+    if own.shape != factors.shape:
+        return solver  # of another number of reactions, which `of_phase` refuses
+    if np.allclose(factors, own, rtol=ROUNDING, atol=0.0):
         return solver
-    if alike and isinstance(solver, Solver) and not np.any(factors[of_file == 0.0]):
+    if isinstance(solver, Solver) and not np.any(factors[of_file == 0.0]):
         return solver.with_multipliers(factors / np.where(of_file == 0.0, 1.0, of_file))
-    i = int(np.flatnonzero(factors != own)[0]) if alike else 0
+    i = int(np.flatnonzero(factors != own)[0])
     raise ValueError(
         f"reaction {i + 1} of the phase {phase.name}, {phase.reaction(i).equation}, has the "
         f"multiplier {factors[i]}, which this solver does not have: give each reaction that of the "

@@ -35,9 +35,9 @@ def species_index(names: Sequence[str], name: str) -> int | None:
         return exact[name]
     index = small.get(_small(name))
     if index == AMBIGUOUS:
-        alike = " and ".join(one for one in names if _small(one) == _small(name))
+        alike = ", ".join(one for one in names if _small(one) == _small(name))
         raise ValueError(
-            f"the name {name!r} may stand for {alike}, which differ in capitals alone: write one "
-            "of them as it is spelled"
+            f"the name {name!r} may stand for several: {alike}, which differ in capitals alone: "
+            "write one of them as it is spelled"
         )
     return index

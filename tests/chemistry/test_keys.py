@@ -256,7 +256,7 @@ REFUSED = {
         ),
         "other thermodynamic data: NEW",
     ),
-    "no thermo": (text_of(species=species("note: nothing")), "NEW"),
+    "no thermo": (text_of(species=species("note: nothing")), "species 9 with reference pressure 0"),
     # of a reaction
     "two-temperature-plasma": (
         text_of(

@@ -75,13 +75,20 @@ def gases(phases: dict[str, dict]) -> str:
 def warn_of_left_out(file: str, gas: ct.Solution, text: str, chosen: bool) -> None:
     """Warn of what a text says and combred does not take: reactions of surfaces, unless the phase
     was `chosen`, another model of transport than that of its flames, and species in a steady
-    state."""
+    state. Also where Cantera's own rates lack what a text says."""
     left = [n for n, p in phases(text).items() if p.get("kinetics") in ("surface", "edge")]
     if left and not chosen:
         log.warning(
             "%s: phase %s is taken; reactions of %s are left out", file, gas.name, ", ".join(left)
         )
-    transport = phases(text).get(gas.name, {}).get("transport", TRANSPORT)
+    keys = phases(text).get(gas.name, {})
+    if keys.get("explicit-third-body-duplicates") == "modify-efficiency":
+        log.warning(
+            "%s: `modify-efficiency` changes efficiencies, which Cantera's rates lack until the "
+            "mechanism is written and read again: write it by `write_yaml` of a cantera.Solution",
+            file,
+        )
+    transport = keys.get("transport", TRANSPORT)
     if transport not in (TRANSPORT, "none"):
         log.warning(
             "%s: transport `%s` is left out: flames have the model %s",

@@ -294,6 +294,18 @@ def test_another_model_of_transport_is_told(model, tmp_path, caplog):
     assert f"transport `{model}` is left out" in caplog.text
 
 
+def test_modify_efficiency_is_that_of_the_mechanism_that_cantera_writes(tmp_path, caplog):
+    """Cantera's rates have it after that alone."""
+    text = HONOURED["explicit-third-body-duplicates"].replace("mark-duplicate", "modify-efficiency")
+    with caplog.at_level(logging.WARNING):
+        mechanism, gas = read(text, tmp_path)
+    assert "`modify-efficiency` changes efficiencies, which Cantera's rates lack" in caplog.text
+    gas.write_yaml(str(tmp_path / "written.yaml"))
+    assert_rates_are_cantera_s(mechanism, ct.Solution(str(tmp_path / "written.yaml")))
+    with pytest.raises(AssertionError):
+        assert_rates_are_cantera_s(mechanism, gas)
+
+
 def test_names_that_differ_in_capitals_alone(tmp_path):
     """As in Cantera, a name that is spelled so counts, and one in a third spelling is refused."""
     own = species(HEATS, "Ar", "{Ar: 1}")

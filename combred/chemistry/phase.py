@@ -19,6 +19,8 @@ from combred.chemistry.mechanism_file import phase_of, phases
 from combred.config.fields import shown
 
 log = logging.getLogger(__name__)
+# Models of kinetics that are of surfaces and edges, in small letters, with Cantera's other names.
+SURFACES = "surface", "interface", "surf", "edge"
 # The model of transport of all flames.
 TRANSPORT = "mixture-averaged"
 STEADY = "qss|(quasi|steady).*(state|species)"  # in keys that name species in a steady state
@@ -76,7 +78,7 @@ def warn_of_left_out(file: str, gas: ct.Solution, text: str, chosen: bool) -> No
     """Warn of what a text says and combred does not take: reactions of surfaces, unless the phase
     was `chosen`, another model of transport than that of its flames, and species in a steady
     state. Also where Cantera's own rates lack what a text says."""
-    left = [n for n, p in phases(text).items() if p.get("kinetics") in ("surface", "edge")]
+    left = [n for n, p in phases(text).items() if str(p.get("kinetics")).lower() in SURFACES]
     if left and not chosen:
         log.warning(
             "%s: phase %s is taken; reactions of %s are left out", file, gas.name, ", ".join(left)

@@ -13,7 +13,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
-from combred.chemistry.phase import content_hash
+from combred.chemistry.phase import content_hash, multipliers_of
 from combred.chemistry.states import require_real
 from combred.chemistry.stepper import Advance
 from combred.experiments.ignition import criteria
@@ -22,6 +22,8 @@ from combred.native.solver.library import Integrator, Solver
 CLOSE = 1e-9  # relative difference of two times that are the same
 _COMPARING = threading.Lock()
 COMPARED = (300.0, 1e3), (900.0, 1e5), (2100.0, 3e6), (3500.0, 1e8)  # K, Pa, of `_agree`
+# Relative difference of two multipliers that are the same, after a division and a product.
+ROUNDING = 1e-15
 SAME = 1e-6  # relative difference of rates that are the same, as of a file that Cantera has written
 
 
@@ -120,6 +122,11 @@ def _new(states: ct.SolutionArray, shape: tuple[int, ...]) -> ct.SolutionArray:
             species=phase.species(),
             reactions=phase.reactions(),
         )
+        if not np.allclose(own.molecular_weights, phase.molecular_weights, rtol=SAME, atol=0.0):
+            raise ValueError(
+                f"elements of the phase {phase.name} have atomic weights of their own, which "
+                "Cantera does not copy: give more than one state in an array"
+            )
         own.name, own.basis = phase.name, phase.basis
         for i in range(phase.n_reactions):
             own.set_multiplier(phase.multiplier(i), i)
@@ -215,11 +222,12 @@ def of_phase(solver: Advance, phase: ct.Solution) -> Advance:
             f"the phase has the species {' '.join(names)}, and the solver {' '.join(known)}: give "
             f"a cantera.Solution of the solver's mechanism, as {own}"
         )
-    solver = with_multipliers(solver, phase)
     mechanism = getattr(solver, "mechanism", None)
     if mechanism is None:  # a loaded library
         same = content_hash(phase) == solver.library.mechanism_sha256  # type: ignore[attr-defined]
+        solver = solver if same else with_multipliers(solver, phase)
     else:
+        solver = with_multipliers(solver, phase)
         with _COMPARING:  # one at a time: the reference is for all threads
             same = _agree(phase, _reference(mechanism))
     if not same:
@@ -231,20 +239,24 @@ def of_phase(solver: Advance, phase: ct.Solution) -> Advance:
 
 
 def with_multipliers(solver: Advance, phase: ct.Solution) -> Advance:
-    """The solver with the multipliers of a phase. Raises ValueError where it has others, or cannot
-    have any."""
-    factors = np.array([phase.multiplier(i) for i in range(phase.n_reactions)])
-    own = getattr(solver, "factors", np.ones_like(factors))
-    if np.array_equal(factors, own):
+    """The solver with the multipliers of a phase; some may be those of its mechanism's file. Raises
+    ValueError where it has others, or cannot have any."""
+    factors = multipliers_of(phase)
+    mechanism = getattr(solver, "mechanism", None)
+    of_file = np.ones_like(factors) if mechanism is None else mechanism.multipliers
+    own = np.asarray(getattr(solver, "factors", 1.0)) * of_file
+    if own.shape != factors.shape:
+        return solver  # of another number of reactions, which `of_phase` refuses
+    if np.allclose(factors, own, rtol=ROUNDING, atol=0.0):
         return solver
-    if isinstance(solver, Solver) and _reference(solver.mechanism).n_reactions == len(factors):
-        return solver.with_multipliers(factors)
-    i = int(np.flatnonzero(factors != own)[0]) if own.shape == factors.shape else 0
+    if isinstance(solver, Solver) and not np.any(factors[of_file == 0.0]):
+        return solver.with_multipliers(factors / np.where(of_file == 0.0, 1.0, of_file))
+    i = int(np.flatnonzero(factors != own)[0])
     raise ValueError(
         f"reaction {i + 1} of the phase {phase.name}, {phase.reaction(i).equation}, has the "
         f"multiplier {factors[i]}, which this solver does not have: give each reaction that of the "
         f"solver, as gas.set_multiplier({own[i]}, {i}), or take combred.solver(FILE), which takes "
-        "those of the phase"
+        "those of the phase, but no others where its file has 0"
     )
 
 

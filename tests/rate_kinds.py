@@ -3,6 +3,7 @@
 `KINDS` has the types that `Kinetics` evaluates; `KINDS + OTHER_KINDS` has all others, too.
 """
 
+import re
 import warnings
 
 import cantera as ct
@@ -250,3 +251,32 @@ def assert_cantera_s(solver, truth, T, p, Y) -> None:
         assert np.all(np.abs(destruction[i] - true_destruction) <= allowed)
         assert not net[i, ~reacts].any()
     assert np.abs(net).max() > 1.0  # 1/s: something reacts
+
+
+def in_other_case(text: str, seed: int = 0) -> str:
+    """A mechanism's text whose reactions have the names of their species in random letters, small
+    or capital: one spelling in each reaction."""
+    rng = np.random.default_rng(seed)
+    head, *entries = re.split(r"(?m)^(?=- equation)", text)
+    names = set(re.findall(r"[A-Z][A-Z0-9]*", re.search(r"species: \[\{.*?\[(.*?)\]", text)[1]))
+    found = [head]
+    for entry in entries:
+        spelled = {name: name.swapcase() if rng.random() < 0.7 else name for name in sorted(names)}
+        words = "|".join(sorted(names, key=len, reverse=True))
+        # The efficiency of a species, its order, a collider or a word of an equation.
+        found.append(
+            re.sub(rf"(?<![\w(-])({words})(?![\w-])|(?<=\(\+)({words})(?=\))",
+                   lambda word, spelled=spelled: spelled[word[0]], entry)
+        )  # fmt: skip
+    return "".join(found)
+
+
+def with_multipliers(text: str, n: int, seed: int = 0) -> tuple[str, np.ndarray]:
+    """A mechanism's text with random `rate-multipliers` of its n reactions, some of them 0 and 1;
+    and these."""
+    rng = np.random.default_rng(seed)
+    factors = np.where(rng.random(n) < 0.6, 10.0 ** rng.uniform(-2.0, 2.0, n), 1.0)
+    factors[rng.random(n) < 0.15] = 0.0
+    entries = ", ".join(f"{i}: {factor}" for i, factor in enumerate(factors) if factor != 1.0)
+    key = f"  rate-multipliers: {{default: 1.0, {entries}}}\n"
+    return text.replace("  kinetics: gas\n", "  kinetics: gas\n" + key, 1), factors

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 import torch
 from compiled_program import compile_quickly
-from rate_kinds import KINDS, OTHER_KINDS, quietly
+from rate_kinds import KINDS, OTHER_KINDS, in_other_case, quietly, with_multipliers
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.config.data import SamplingSettings
@@ -169,6 +169,13 @@ def kinds(mechanism_of) -> Mechanism:
 def every_kind(mechanism_of) -> Mechanism:
     """A mechanism with every type of rate."""
     return mechanism_of(KINDS + OTHER_KINDS)
+
+
+@pytest.fixture(scope="session")
+def respelled(mechanism_of) -> Mechanism:
+    """The same with names in other letters in its reactions, and with multipliers in its phase."""
+    text = in_other_case(KINDS + OTHER_KINDS)
+    return mechanism_of(with_multipliers(text, text.count("- equation"))[0])
 
 
 @pytest.fixture(scope="session")

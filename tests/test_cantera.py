@@ -105,6 +105,24 @@ def test_one_state_keeps_the_basis_of_its_phase(solver):
     assert later.P == pytest.approx(states.P, rel=1e-3)
 
 
+def test_weights_that_cantera_does_not_copy_are_told():
+    gas = ct.Solution(
+        yaml="""
+phases:
+- name: gas
+  thermo: ideal-gas
+  elements: [{heavy: [O]}, {default: [H, N, Ar]}]
+  species: [{h2o2.yaml/species: all}]
+  kinetics: gas
+  reactions: [h2o2.yaml/reactions]
+heavy: [{symbol: O, atomic-weight: 17.999}]
+"""
+    )
+    with pytest.raises(ValueError, match="have atomic weights of their own, .* more than one"):
+        combred.cantera._new(ct.SolutionArray(gas, 1), (1,))
+    assert combred.cantera._new(ct.SolutionArray(gas, 2), (2,))._phase is gas
+
+
 def test_time_steps_of_another_shape_and_times_without_end_are_refused():
     """(3, 2) has as many values as (2, 3), in another order."""
     solver, states = combred.solver("h2o2.yaml"), ct.SolutionArray(start(), (2, 3))
@@ -136,6 +154,63 @@ def test_a_phase_without_the_multipliers_of_the_solver_is_told_which_to_set():
     solver = SimpleNamespace(factors=np.full(start().n_reactions, 1.5))  # of with_multipliers
     with pytest.raises(ValueError, match=r"gas.set_multiplier\(1.5, 0\)"):
         combred.cantera.with_multipliers(solver, start())
+
+
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory):
+    """A file whose phase has multipliers, as Cantera has written it, and its mechanism."""
+    gas, path = start(), tmp_path_factory.mktemp("slower") / "slower.yaml"
+    gas.set_multiplier(0.3, 0)
+    gas.set_multiplier(0.0, 5)
+    gas.set_multiplier(2.5, 10)
+    gas.write_yaml(str(path))
+    return str(path), combred.load_mechanism(str(path))
+
+
+def test_multipliers_of_a_file_are_taken_once(slower):
+    """Those of a phase are Cantera's: they replace the file's, where a solver has factors on it."""
+    file, mechanism = slower
+    gas, own = ct.Solution(file), mechanism.multipliers
+    assert own[[0, 5, 10]].tolist() == [0.3, 0.0, 2.5] and (own != 1.0).sum() == 3
+    assert combred.load_mechanism(gas).sha256 == mechanism.sha256
+    assert mechanism.sha256 != combred.load_mechanism("h2o2.yaml").sha256
+    solver = SimpleNamespace(mechanism=mechanism)
+    assert combred.cantera.with_multipliers(solver, gas) is solver
+    with_factors = SimpleNamespace(mechanism=mechanism, factors=np.full(len(own), 2.0))
+    for i, factor in enumerate(own):
+        gas.set_multiplier(2.0 * factor, i)
+    assert combred.cantera.with_multipliers(with_factors, gas) is with_factors
+    with pytest.raises(ValueError, match=r"gas.set_multiplier\(0.3, 0\)"):
+        combred.cantera.with_multipliers(solver, gas)
+    with pytest.raises(ValueError, match="is not that of its file"):
+        combred.load_mechanism(gas)
+
+
+def test_a_reactor_of_a_file_with_multipliers_follows_cantera_s(slower, monkeypatch):
+    """With its multipliers, and with others, which the phase is given; within five times the
+    tolerance of the rise of T."""
+    file, mechanism = slower
+    compile_quickly(monkeypatch)
+    solver = combred.solver(mechanism)
+    monkeypatch.setattr(multipliers, "build", compile_quickly(monkeypatch, "-O0", in_one=False))
+    before = start().T
+    for factors in ({}, {0: 1.0, 10: 0.7}):
+        gas, exact = ct.Solution(file), ct.Solution(file)
+        for phase in (gas, exact):
+            phase.TPY = start().TPY
+            for i, factor in factors.items():
+                phase.set_multiplier(factor, i)
+        combred.cantera.Reactor(gas, solver).advance(1e-4)
+        ct.ReactorNet([ct.IdealGasConstPressureReactor(exact, clone=False)]).advance(1e-4)
+        assert exact.T > before + 10.0
+        assert abs(gas.T - exact.T) < 5e-3 * abs(exact.T - before)
+    gas.set_multiplier(0.5, 5)
+    with pytest.raises(ValueError, match="but no others where its file has 0"):
+        combred.cantera.Reactor(gas, solver)
+    library = combred.native.load(solver.library.path)
+    combred.cantera.Reactor(ct.Solution(file), library)
+    with pytest.raises(ValueError, match="not those of the solver's|which this solver does not"):
+        combred.cantera.Reactor(start(), library)
 
 
 def test_cvode_and_a_loaded_library_have_the_same_door():

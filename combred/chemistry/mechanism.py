@@ -29,9 +29,11 @@ from combred.chemistry.phase import (
     content_hash,
     gases,
     how_to_convert,
+    multipliers_of,
     warn_of_left_out,
 )
 from combred.chemistry.polynomials import read_polynomials
+from combred.chemistry.species_names import species_index
 from combred.chemistry.states import require_real
 from combred.config.fields import require, shown
 
@@ -43,12 +45,13 @@ class Mechanism:
     """The constants of an ideal-gas mechanism.
 
     text: the YAML file, with what it takes from other files; phase: the name of the phase in it;
-    name: the base name of the file; sha256: hash of species and reactions. molecular_weights
+    name: the base name of the file; sha256: `content_hash`. molecular_weights
     (n_species,) [kg/kmol]; elements (n_elements, n_species) [kg of element per kg of species].
     thermo (n_species, n_regions, 9): NASA-9 coefficients, T_breaks (n_species, n_regions - 1) [K]:
     the temperatures between their regions (`read_polynomials` has the equations); they are of
     reference_pressure [Pa]; T_min, T_max [K]: the range in which the polynomials of all species
-    hold. inert (n_species,) bool: species with no net stoichiometry in any reaction.
+    hold. inert (n_species,) bool: species with no net stoichiometry in any reaction. multipliers
+    (n_reactions,): factors of the rate constants, the `rate-multipliers` of the phase.
     """
 
     text: str = field(repr=False)
@@ -65,6 +68,7 @@ class Mechanism:
     T_min: float
     T_max: float
     inert: np.ndarray
+    multipliers: np.ndarray
 
     @property
     def n_species(self) -> int:
@@ -81,12 +85,11 @@ class Mechanism:
 
     def index(self, species: str) -> int:
         """Index of a species; capitals count only where two names differ by nothing else. Raises
-        ValueError, with the nearest name, if there is none."""
-        if species in self.species_names:
-            return self.species_names.index(species)
+        ValueError, with the nearest name, if there is none, and as `species_index`."""
+        index = species_index(self.species_names, species)
+        if index is not None:
+            return index
         names = [name.upper() for name in self.species_names]
-        if names.count(species.upper()) == 1:
-            return names.index(species.upper())
         near = difflib.get_close_matches(species.upper(), names, n=3)
         hint = ", ".join(self.species_names[names.index(name)] for name in near)
         hint = f" (did you mean {hint}?)" if near else ""
@@ -171,8 +174,7 @@ def load_mechanism(file: str | Path | ct.Solution, phase: str = "") -> Mechanism
 def _of_solution(gas: ct.Solution) -> Mechanism:
     """The mechanism of the file of a phase. Raises ValueError where that is not the phase."""
     found = load_mechanism(gas.source, gas.name) if Path(gas.source).suffix else None
-    multiplied = any(gas.multiplier(i) != 1.0 for i in range(gas.n_reactions))
-    if found is None or multiplied or content_hash(gas) != found.sha256:
+    if found is None or content_hash(gas) != found.sha256:
         raise ValueError(
             f"the phase {gas.name} is not that of its file, {gas.source}: write it with "
             "gas.write_yaml('FILE.yaml'), and give that file; for multipliers of rates take "
@@ -241,4 +243,20 @@ def _load(file: str, name: str, phase: str, text: str) -> Mechanism:
         T_min=max(s.thermo.min_temp for s in species),
         T_max=min(s.thermo.max_temp for s in species),
         inert=~np.any(net != 0, axis=1),
+        multipliers=_multipliers(file, gas),
     )
+
+
+def _multipliers(file: str, gas: ct.Solution) -> np.ndarray:
+    """The multipliers (n_reactions,) of a phase of a file. Raises ValueError for one that is below
+    zero or not finite."""
+    multipliers = multipliers_of(gas)
+    wrong = np.flatnonzero(~((multipliers >= 0.0) & np.isfinite(multipliers)))
+    if wrong.size:
+        i = int(wrong[0])
+        raise ValueError(
+            f"{shown(file)!r}: `rate-multipliers` of the phase {gas.name} gives reaction {i + 1}, "
+            f"{gas.reaction(i).equation}, the factor {multipliers[i]:g}: give finite factors from "
+            "0 up"
+        )
+    return multipliers

@@ -13,11 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import cantera as ct
+import numpy as np
 
 from combred.chemistry.mechanism_file import phase_of, phases
 from combred.config.fields import shown
 
 log = logging.getLogger(__name__)
+# Models of kinetics that are of surfaces and edges, in small letters, with Cantera's other names.
+SURFACES = "surface", "interface", "surf", "edge"
+# The model of transport of all flames.
+TRANSPORT = "mixture-averaged"
 STEADY = "qss|(quasi|steady).*(state|species)"  # in keys that name species in a steady state
 
 
@@ -71,12 +76,26 @@ def gases(phases: dict[str, dict]) -> str:
 
 def warn_of_left_out(file: str, gas: ct.Solution, text: str, chosen: bool) -> None:
     """Warn of what a text says and combred does not take: reactions of surfaces, unless the phase
-    was `chosen`, and species in a steady state."""
-    left = [n for n, p in phases(text).items() if p.get("kinetics") in ("surface", "edge")]
+    was `chosen`, another model of transport than that of its flames, and species in a steady
+    state. Also where Cantera's own rates lack what a text says."""
+    left = [n for n, p in phases(text).items() if str(p.get("kinetics")).lower() in SURFACES]
     if left and not chosen:
         log.warning(
             "%s: phase %s is taken; reactions of %s are left out", file, gas.name, ", ".join(left)
         )
+    keys = phases(text).get(gas.name, {})
+    if keys.get("explicit-third-body-duplicates") == "modify-efficiency":
+        log.warning(
+            "%s: `modify-efficiency` changes efficiencies, which Cantera's rates lack until the "
+            "mechanism is written and read again: write it by `write_yaml` of a cantera.Solution",
+            file,
+        )
+    transport = keys.get("transport", TRANSPORT)
+    if transport not in (TRANSPORT, "none"):
+        log.warning(
+            "%s: transport `%s` is left out: flames have the model %s",
+            file, transport, TRANSPORT,
+        )  # fmt: skip
     heads = re.findall(r"""(?m)^["']?([\w-]+)["']?(?= *:)""", text)  # keys of the file
     for key in (key for key in [*gas.input_data, *heads] if re.search(STEADY, key.lower())):
         log.warning("%s: `%s` is left out: all species are integrated", file, key)
@@ -97,8 +116,15 @@ def how_to_convert(file: str) -> str:
     )
 
 
+def multipliers_of(gas: ct.Solution) -> np.ndarray:
+    """(n_reactions,): the factors of the rate constants of a phase, which its file or
+    `set_multiplier` has set."""
+    return np.array([gas.multiplier(i) for i in range(gas.n_reactions)])
+
+
 def content_hash(gas: ct.Solution) -> str:
-    """sha256 of species and reactions; notes, transport data, comments and layout do not count."""
+    """sha256 of species and reactions, of atomic weights that are not Cantera's, and of multipliers
+    that are not 1; notes, transport data, comments and layout do not count."""
 
     def plain(entry: Mapping[str, Any]) -> dict:
         return {
@@ -112,5 +138,19 @@ def content_hash(gas: ct.Solution) -> str:
         "thermo": [s.thermo.coeffs.tolist() for s in gas.species()],
         "reactions": [plain(r.input_data) for r in gas.reactions()],
     }
+    multipliers = multipliers_of(gas)
+    if np.any(multipliers != 1.0):
+        content["multipliers"] = multipliers.tolist()
+    weights = zip(gas.element_names, gas.atomic_weights, strict=True)
+    if own := [[name, weight] for name, weight in weights if weight != _cantera_weight(name)]:
+        content["weights"] = own
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _cantera_weight(element: str) -> float | None:
+    """The atomic weight [kg/kmol] of an element in Cantera; None of one that it does not know."""
+    try:
+        return ct.Element(element).weight
+    except (ct.CanteraError, ValueError):
+        return None

@@ -12,6 +12,8 @@ import numpy as np
 
 GAS_CONSTANT = 8314.46261815324  # J/(kmol K), CODATA 2018, as in Cantera
 NASA9 = 9  # coefficients of a temperature range
+# Of a temperature between NASA-9 regions in K, which `read_polynomials` gives as the number below.
+DECIMALS = 9
 ANY_T_MID = 1000.0  # K: the usual T_mid, of species that have one temperature range
 
 
@@ -26,8 +28,10 @@ def read_polynomials(species: list[ct.Species]) -> tuple[np.ndarray, np.ndarray]
         h/RT = -a0 / T^2 + a1 ln(T) / T + a2 + a3 T/2 + a4 T^2/3 + a5 T^3/4 + a6 T^4/5 + a7 / T
         s/R  = -a0 / (2 T^2) - a1 / T + a2 ln T + a3 T + a4 T^2/2 + a5 T^3/3 + a6 T^4/4 + a8
 
-    A species with fewer regions than others repeats its last one, beyond infinite temperatures.
-    Raises ValueError, with the names of the species, for thermodynamics of another type.
+    A species with fewer regions than others repeats its last one, beyond infinite temperatures. At
+    a temperature between regions the lower one holds, as for NASA-7 in Cantera. For NASA-9 the
+    upper one holds there, so that these temperatures are the numbers just below. Raises ValueError,
+    with the names of the species, for thermodynamics of another type.
     """
     other = [s.name for s in species if not isinstance(s.thermo, tuple(READERS))]
     if other:
@@ -72,11 +76,7 @@ def of_species(
     T: np.ndarray,
 ) -> np.ndarray:
     """`cp_of`, `h_of` or `s_of` of all species, (n, n_species), at T (n,) [K], of the arrays of
-    `read_polynomials`: each is linear in the coefficients.
-
-    At a temperature between two regions the lower one holds, as for NASA-7 in Cantera (for NASA-9
-    it takes the upper one).
-    """
+    `read_polynomials`: each is linear in the coefficients."""
     T = T[:, None]
     terms = quantity(np.eye(NASA9)[:, None], T)  # (n, 9): what the coefficients multiply
     found = terms @ coefficients[:, 0].T
@@ -119,6 +119,7 @@ def nasa7(
     T_mid = np.full(len(names), finite.min() if finite.size else ANY_T_MID)
     if finite.size:
         T_mid = np.where(np.isfinite(breaks[:, 0]), breaks[:, 0], T_mid)
+    T_mid = np.round(T_mid, DECIMALS)
     return coefficients[:, 0, 2:], coefficients[:, min(1, breaks.shape[1]), 2:], T_mid
 
 
@@ -129,7 +130,7 @@ def _from_nasa7(thermo: ct.NasaPoly2) -> tuple[np.ndarray, list[float]]:
 
 def _from_nasa9(thermo: ct.Nasa9PolyMultiTempRegion) -> tuple[np.ndarray, list[float]]:
     regions = thermo.coeffs[1:].reshape(-1, 2 + NASA9)  # T_min, T_max and the coefficients of each
-    return regions[:, 2:], regions[1:, 0].tolist()
+    return regions[:, 2:], np.nextafter(regions[1:, 0], 0.0).tolist()
 
 
 def _from_constant_cp(thermo: ct.ConstantCp) -> tuple[np.ndarray, list[float]]:

@@ -4,7 +4,8 @@
 and K.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -160,3 +161,38 @@ class LinearBurke:
 
 
 Rate = Arrhenius | Falloff | Plog | Chebyshev | BlowersMasel | LinearBurke
+
+
+def scaled(rate: Rate, factor: float) -> Rate:
+    """The rate constant times a factor >= 0; of 0 that of a reaction that never happens."""
+    if factor == 1.0:
+        return rate
+    if factor == 0.0:
+        return Arrhenius(0.0, 0.0, 0.0, 0.0)
+    if isinstance(rate, Arrhenius):
+        return _scaled_arrhenius(rate, factor)
+    if isinstance(rate, BlowersMasel):
+        return replace(rate, ln_A=rate.ln_A + math.log(factor)) if rate.sign else rate
+    if isinstance(rate, Falloff):  # of both limits, so that the reduced pressure stays
+        low, high = _scaled_arrhenius(rate.low, factor), _scaled_arrhenius(rate.high, factor)
+        return replace(rate, low=low, high=high)
+    if isinstance(rate, Plog):
+        rates = tuple(tuple(_scaled_arrhenius(one, factor) for one in row) for row in rate.rates)
+        return replace(rate, rates=rates)
+    if isinstance(rate, Chebyshev):
+        coefficients = rate.coefficients.copy()
+        coefficients[0, 0] += math.log10(factor)
+        return replace(rate, coefficients=coefficients)
+    return LinearBurke(tuple(_scaled_collider(one, factor) for one in rate.colliders))
+
+
+def _scaled_arrhenius(rate: Arrhenius, factor: float) -> Arrhenius:
+    return replace(rate, ln_A=rate.ln_A + math.log(factor)) if rate.sign else rate
+
+
+def _scaled_collider(collider: Collider, factor: float) -> Collider:
+    if collider.rate is None:
+        return collider
+    rate = scaled(collider.rate, factor)
+    assert isinstance(rate, Plog | Chebyshev | Falloff)
+    return replace(collider, rate=rate)

@@ -4,7 +4,7 @@ Takes a `Mechanism`; gives a `Reaction` each, whose rate is one of the classes o
 `Kinetics` and the generated solvers are made from them. Units are kmol, m3, s and K.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.phase import multipliers_of
 from combred.chemistry.rate_forms import (
     SRI,
     Arrhenius,
@@ -24,7 +25,9 @@ from combred.chemistry.rate_forms import (
     Rate,
     Troe,
     Tsang,
+    scaled,
 )
+from combred.chemistry.species_names import species_index
 
 NAMED = 3  # reactions that an error names
 LEAST_T2 = 1e-300  # K: below it Cantera omits the third term of Troe's F_cent
@@ -55,50 +58,95 @@ class Reaction:
 
 
 def read_reactions(mechanism: Mechanism) -> list[Reaction]:
-    """The reactions of a mechanism, in its order.
+    """The reactions of a mechanism, as `reactions_of`."""
+    return reactions_of(mechanism.solution(transport=False), mechanism.name)
+
+
+def reactions_of(gas: ct.Solution, name: str = "") -> list[Reaction]:
+    """The reactions of a phase, in its order; name: of its mechanism, in messages. Rate constants
+    have the multipliers of the phase, which must not be negative.
 
     Raises ValueError, with the first reactions and their number, where rates are of other types
     than those of `rate_forms` (as of plasmas or surfaces).
     """
-    gas = mechanism.solution(transport=False)
-    reactions = gas.reactions()
+    reactions, names = gas.reactions(), tuple(gas.species_names)
     other = [(i, r) for i, r in enumerate(reactions) if type(r.rate) not in READERS]
     if other:
         named = "; ".join(
             f"{i + 1}, {r.equation}, of type {r.rate.type!r}" for i, r in other[:NAMED]
         )
         raise ValueError(
-            f"{len(other)} of the {len(reactions)} reactions of {mechanism.name} have rates of "
+            f"{len(other)} of the {len(reactions)} reactions of {name or gas.name} have rates of "
             f"types that combred does not know (reaction {named}{'; ...' * (len(other) > NAMED)}). "
             "Remove these reactions, or give another mechanism"
         )
-    return [_read(i, reaction, gas) for i, reaction in enumerate(reactions)]
+    multipliers = multipliers_of(gas)
+    return [
+        _read(i, reaction, names, float(multipliers[i])) for i, reaction in enumerate(reactions)
+    ]
 
 
-def _read(index: int, reaction: ct.Reaction, gas: ct.Solution) -> Reaction:
-    """The description of one reaction of a phase."""
-
-    def by_index(values: dict[str, float]) -> dict[int, float]:
-        return {gas.species_index(name): float(value) for name, value in values.items()}
-
-    rate = READERS[type(reaction.rate)](reaction.rate, gas)
-    reactants, body = by_index(reaction.reactants), reaction.third_body
-    efficiencies = None
+def _read(index: int, reaction: ct.Reaction, names: tuple[str, ...], factor: float) -> Reaction:
+    """The description of one reaction, whose rate constant is multiplied by a factor."""
+    rate = READERS[type(reaction.rate)](reaction.rate, names)
     # A linear-Burke reaction has the third body (+M), which takes no part in its rate.
+    body, efficiencies = reaction.third_body, None
     if body is not None and (body.mass_action or isinstance(rate, Falloff)):
-        efficiencies = np.array([body.efficiency(name) for name in gas.species_names])
+        efficiencies = efficiencies_of(body, names)
         if efficiencies.min(initial=0.0) < 0.0:  # Cantera's [M] may be negative then
             raise ValueError(f"reaction {index + 1}, {reaction}, has an efficiency below zero")
     return Reaction(
         index=index,
         equation=reaction.equation,
-        reactants=reactants,
-        products=by_index(reaction.products),
-        orders=reactants | by_index(reaction.orders),
+        reactants=_sums(reaction.reactants, names),
+        products=_sums(reaction.products, names),
+        orders=_orders(reaction, names),
         reversible=reaction.reversible,
         efficiencies=efficiencies,
-        rate=rate,
+        rate=scaled(rate, factor),
     )
+
+
+def efficiencies_of(body: ct.ThirdBody, names: Sequence[str]) -> np.ndarray:
+    """(n_species,): the efficiencies of the species, of these names, as a third body. Names that
+    stand for no species have no effect (`skip-undeclared-third-bodies`); of two spellings of one
+    name the later counts, as in Cantera."""
+    efficiencies = np.full(len(names), body.default_efficiency)
+    for name, efficiency in sorted(body.efficiencies.items()):
+        k = species_index(names, name)
+        if k is not None:
+            efficiencies[k] = efficiency
+    return efficiencies
+
+
+def _index(names: Sequence[str], name: str) -> int:
+    k = species_index(names, name)
+    assert k is not None  # else Cantera had refused the reaction
+    return k
+
+
+def _sums(side: dict[str, float], names: Sequence[str]) -> dict[int, float]:
+    """The stoichiometric coefficients of a side by species. Cantera adds those of a species that is
+    there in two spellings, as H and h."""
+    sums: dict[int, float] = {}
+    for name, coefficient in side.items():
+        k = _index(names, name)
+        sums[k] = sums.get(k, 0.0) + float(coefficient)
+    return sums
+
+
+def _orders(reaction: ct.Reaction, names: Sequence[str]) -> dict[int, float]:
+    """The exponents of the forward rate by species. As in Cantera, an order replaces that of the
+    first spelling of the species among the reactants and the orders before it."""
+    terms = [(_index(names, name), float(n)) for name, n in sorted(reaction.reactants.items())]
+    for name, order in sorted(reaction.orders.items()):
+        k = _index(names, name)
+        place = next((i for i, (species, _) in enumerate(terms) if species == k), len(terms))
+        terms[place : place + 1] = [(k, float(order))]
+    orders: dict[int, float] = {}
+    for k, order in terms:
+        orders[k] = orders.get(k, 0.0) + order
+    return orders
 
 
 def _arrhenius(A: float, b: float, Ea: float) -> Arrhenius:
@@ -107,13 +155,13 @@ def _arrhenius(A: float, b: float, Ea: float) -> Arrhenius:
     return Arrhenius(ln_A, float(b), float(Ea) / ct.gas_constant, float(np.sign(A)))
 
 
-def _read_arrhenius(rate: ct.ArrheniusRate, gas: ct.Solution) -> Arrhenius:
+def _read_arrhenius(rate: ct.ArrheniusRate, names: Sequence[str]) -> Arrhenius:
     A, Ea = rate.pre_exponential_factor, rate.activation_energy
     return _arrhenius(A, rate.temperature_exponent, Ea)
 
 
-def _read_falloff(rate: ct.FalloffRate, gas: ct.Solution) -> Falloff:
-    low, high = _read_arrhenius(rate.low_rate, gas), _read_arrhenius(rate.high_rate, gas)
+def _read_falloff(rate: ct.FalloffRate, names: Sequence[str]) -> Falloff:
+    low, high = _read_arrhenius(rate.low_rate, names), _read_arrhenius(rate.high_rate, names)
     numbers = [float(x) for x in rate.falloff_coeffs]
     return Falloff(low, high, _broadening(type(rate), numbers), rate.chemically_activated)
 
@@ -138,33 +186,34 @@ def _plog(rates: list[tuple[float, Arrhenius]]) -> Plog:
     return Plog(tuple(at), tuple(map(tuple, at.values())))
 
 
-def _read_plog(rate: ct.PlogRate, gas: ct.Solution) -> Plog:
-    return _plog([(p, _read_arrhenius(one, gas)) for p, one in rate.rates])
+def _read_plog(rate: ct.PlogRate, names: Sequence[str]) -> Plog:
+    return _plog([(p, _read_arrhenius(one, names)) for p, one in rate.rates])
 
 
-def _read_chebyshev(rate: ct.ChebyshevRate, gas: ct.Solution) -> Chebyshev:
+def _read_chebyshev(rate: ct.ChebyshevRate, names: Sequence[str]) -> Chebyshev:
     T, p = rate.temperature_range, rate.pressure_range
     return Chebyshev((T[0], T[1]), (p[0], p[1]), np.array(rate.data))
 
 
-def _read_blowers_masel(rate: ct.BlowersMaselRate, gas: ct.Solution) -> BlowersMasel:
+def _read_blowers_masel(rate: ct.BlowersMaselRate, names: Sequence[str]) -> BlowersMasel:
     given: Any = rate.input_data  # rate.activation_energy is that of the present enthalpies
     A, b, E0, w = (given["rate-constant"][name] for name in ("A", "b", "Ea0", "w"))
     k = _arrhenius(A, b, E0)
     return BlowersMasel(k.ln_A, k.b, k.T_a, w / ct.gas_constant, k.sign)
 
 
-def _read_linear_burke(rate: ct.LinearBurkeRate, gas: ct.Solution) -> LinearBurke:
+def _read_linear_burke(rate: ct.LinearBurkeRate, names: Sequence[str]) -> LinearBurke:
     # Cantera gives the colliders only as a dictionary, in kmol, m3, s and J/kmol, and eigenvalues
     # (eig0) as efficiencies, over that of the first collider.
     given: Any = rate.input_data
     first, *others = given["colliders"]
     colliders = [Collider(None, _arrhenius(1.0, 0.0, 0.0), _table(first))]
     for one in others:
-        if one["name"] not in gas.species_names:  # Cantera skips a collider that is no species
+        k = species_index(names, one["name"])
+        if k is None:  # Cantera skips a collider that is no species
             continue
         efficiency = _arrhenius(*(one["efficiency"][name] for name in ("A", "b", "Ea")))
-        colliders.append(Collider(gas.species_index(one["name"]), efficiency, _table(one)))
+        colliders.append(Collider(k, efficiency, _table(one)))
     return LinearBurke(tuple(colliders))
 
 
@@ -186,7 +235,7 @@ def _table(given: dict[str, Any]) -> Plog | Chebyshev | Falloff | None:
     return None
 
 
-READERS: dict[type, Callable[[Any, ct.Solution], Rate]] = {
+READERS: dict[type, Callable[[Any, Sequence[str]], Rate]] = {
     ct.ArrheniusRate: _read_arrhenius,
     ct.LindemannRate: _read_falloff,
     ct.TroeRate: _read_falloff,

@@ -13,6 +13,7 @@ import cantera as ct
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.phase import multipliers_of
 from combred.chemistry.reactor import IntegrationError
 from combred.chemistry.transport import solution_with_transport
 from combred.experiments.premixed.cantera_flame import THINNER, WIDTH, solve, solve_free_flame
@@ -99,10 +100,20 @@ def detailed_flame(
             if _is_flat(flame):
                 break
             flame = _continued(gas, unburnt, _kept(unburnt, flame), criteria, 2.0)
-        sensitivities = flame.get_flame_speed_reaction_sensitivities() if sensitive else None
+        sensitivities = speed_sensitivities(flame) if sensitive else None
     except (IntegrationError, ct.CanteraError):
         return None
     return _kept(unburnt, flame, sensitivities)
+
+
+def speed_sensitivities(flame: ct.FreeFlame) -> np.ndarray:
+    """d ln speed / d ln k (n_reactions,) of a flame. Cantera's are by the multipliers, which they
+    leave at 1."""
+    multipliers = multipliers_of(flame.gas)
+    sensitivities = flame.get_flame_speed_reaction_sensitivities()
+    for i, factor in enumerate(multipliers):
+        flame.gas.set_multiplier(float(factor), i)
+    return sensitivities * multipliers
 
 
 def flame_of_part(part: Skeleton, unburnt: tuple, criteria: dict) -> DetailedFlame | None:
@@ -189,7 +200,7 @@ class Flame:
         flame = steady(self.detailed, skeleton)
         if flame is None:
             return np.nan, found
-        found[skeleton.reactions] = flame.get_flame_speed_reaction_sensitivities()
+        found[skeleton.reactions] = speed_sensitivities(flame)
         return flame.velocity[0] / self.values[0] - 1.0, found
 
 

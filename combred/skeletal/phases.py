@@ -44,17 +44,19 @@ def phase_of(skeleton: Skeleton, transport: bool = True) -> ct.Solution:
     if _has_own_weights(mechanism):
         return mechanism_of(skeleton, mechanism.name).solution(transport)
     detailed, species, of_reactions = _detailed(mechanism)
-    left, rows = set(skeleton.names()), np.flatnonzero(skeleton.reactions)
-    factors = skeleton.multipliers
+    rows, factors = np.flatnonzero(skeleton.reactions), skeleton.cantera_multipliers
     # Each phase changes the same objects, which keep what the one before has left of them.
     reactions = detailed.reactions()
     kept = [reactions[i] for i in rows]
-    alike = Counter(kind(reactions[i]) for i in rows if of_reactions[i][0])
+    kinds = {i: kind(reactions[i], mechanism.species_names) for i in rows}
+    alike = Counter(kinds[i] for i in rows if of_reactions[i][0])
     for i, one in zip(rows, kept, strict=True):
         duplicate, colliders = of_reactions[i]
-        one.duplicate = duplicate and alike[kind(one)] > 1
+        one.duplicate = duplicate and alike[kinds[i]] > 1
         if one.third_body is not None:
-            one.third_body.efficiencies = {k: v for k, v in colliders.items() if k in left}
+            one.third_body.efficiencies = {
+                name: efficiency for name, efficiency in colliders.items() if skeleton.has(name)
+            }
     gas = ct.Solution(
         thermo="ideal-gas",
         kinetics="gas",

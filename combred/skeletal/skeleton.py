@@ -5,7 +5,7 @@ Takes a `Mechanism`; gives `Skeleton`s, which the search makes by removal, and w
 collider where it has a single one: it goes with the first of them.
 """
 
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactions import Reaction, read_reactions
+from combred.chemistry.species_names import species_index
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,12 @@ class Skeleton:
         return self.reactions * (1.0 if self.factors is None else self.factors)
 
     @property
+    def cantera_multipliers(self) -> np.ndarray:
+        """(n_reactions,): the same as Cantera's `set_multiplier` takes them, with those of the
+        mechanism's file."""
+        return self.multipliers * self.network.mechanism.multipliers
+
+    @property
     def n_species(self) -> int:
         """The number of species that are left."""
         return int(self.species.sum())
@@ -73,6 +80,12 @@ class Skeleton:
     def names(self) -> list[str]:
         """The names of the species that are left."""
         return [self.network.mechanism.species_names[k] for k in np.flatnonzero(self.species)]
+
+    def has(self, name: str) -> bool:
+        """Whether a species that is left has a name, in the spelling of the mechanism or another
+        (`species_index`)."""
+        k = species_index(self.network.mechanism.species_names, name)
+        return k is not None and bool(self.species[k])
 
     def without(self, *species: int) -> "Skeleton":
         """The skeleton without these species too."""
@@ -93,8 +106,8 @@ class Skeleton:
         return replace(self, listed=left)
 
 
-def kind(reaction: ct.Reaction) -> tuple:
-    """The same for all reactions between the same species, in either direction."""
-    net = Counter(reaction.products)
-    net.subtract(reaction.reactants)
-    return max(tuple(sorted((k, s * n) for k, n in net.items() if n)) for s in (1.0, -1.0))
+def kind(reaction: ct.Reaction, names: Sequence[str]) -> tuple:
+    """The same for all reactions between the same species, of these names, of which Cantera lets
+    those be duplicates that are marked so. It counts a species twice where it is spelled twice."""
+    participants = [*reaction.reactants, *reaction.products]
+    return tuple(sorted(str(species_index(names, name)) for name in participants))

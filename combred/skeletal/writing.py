@@ -8,6 +8,7 @@ that no longer stand for anything are removed, too.
 
 import io
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -16,11 +17,13 @@ from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from combred.chemistry.mechanism import Mechanism, mechanism_of_text
+from combred.chemistry.species_names import species_index
 from combred.chemistry.yaml_nodes import compose, node_of, plain, value_of
 from combred.config.fields import require
 from combred.skeletal.skeleton import Skeleton, kind
 
 HEADS = "units", "elements"  # of a file, beside its phases and sections
+MULTIPLIERS = "rate-multipliers"  # key of a phase
 STATES = (900.0, 1e5), (1500.0, 1e6), (2500.0, 3e6)  # K, Pa, in which rates are compared
 SAME = 1e-9  # of the largest rate of creation
 
@@ -40,7 +43,7 @@ def text_of(skeleton: Skeleton, note: str = "") -> str:
     phase = next(one for one in phases.value if plain(value_of(one, "name")) == mechanism.phase)
     phases.value = [phase]
     left, own = set(skeleton.names()), _element_sections(phase)
-    for section, entries, _ in _sections(root, phase, "species"):
+    for section, entries in _sections(root, phase, "species"):
         own.add(section)
         entries.value = [one for one in entries.value if _name(one) in left | {None}]
     _filter_reactions(root, phase, skeleton, own)
@@ -65,8 +68,8 @@ def _name(entry: Node) -> str | None:
     return plain(value_of(entry, "name"))
 
 
-def _sections(root: Node, phase: Node, kind: str) -> Iterator[tuple[str, SequenceNode, str]]:
-    """The sections of species or of reactions of a phase: name, entries, and which are taken."""
+def _sections(root: Node, phase: Node, kind: str) -> Iterator[tuple[str, SequenceNode]]:
+    """The sections of species or of reactions of a phase: name and entries."""
     listed = value_of(phase, kind)
     named: list[tuple[str, str]] = []
     if not isinstance(listed, SequenceNode):
@@ -79,20 +82,30 @@ def _sections(root: Node, phase: Node, kind: str) -> Iterator[tuple[str, Sequenc
     for name, taken in named:
         entries = value_of(root, name)
         if isinstance(entries, SequenceNode) and taken != "none":
-            yield name, entries, taken
+            yield name, entries
 
 
 def _filter_phase(phase: Node, skeleton: Skeleton) -> None:
-    """Leave out of a phase the species and elements that are not in a skeleton, and its state."""
+    """Leave out of a phase the species and elements that are not in a skeleton, and its state; give
+    it the multipliers of the reactions that are left."""
     mechanism = skeleton.network.mechanism
     has = (mechanism.elements[:, skeleton.species] != 0.0).any(axis=1)  # ions lack electrons
-    gone = {
-        name.lower() for name, kept in zip(mechanism.element_names, has, strict=True) if not kept
-    }
+    gone = {name for name, kept in zip(mechanism.element_names, has, strict=True) if not kept}
     left = set(skeleton.names())
     _filter_names(value_of(phase, "species"), lambda name: name in left)
-    _filter_names(value_of(phase, "elements"), lambda name: name.lower() not in gone)
-    phase.value = [(key, value) for key, value in phase.value if key.value != "state"]
+    _filter_names(value_of(phase, "elements"), lambda name: name not in gone)
+    replaced = "state", MULTIPLIERS
+    phase.value = [(key, value) for key, value in phase.value if key.value not in replaced]
+    factors = mechanism.multipliers[skeleton.reactions]
+    if np.any(factors != 1.0):  # by the numbers of the reactions that are left
+        pairs = [(node_of("default"), _scalar(1.0))]
+        pairs += [(_scalar(i), _scalar(x)) for i, x in enumerate(factors.tolist()) if x != 1.0]
+        phase.value.append((node_of(MULTIPLIERS), MappingNode("tag:yaml.org,2002:map", pairs)))
+
+
+def _scalar(number: float) -> ScalarNode:
+    """The node of a number."""
+    return ScalarNode(f"tag:yaml.org,2002:{type(number).__name__}", repr(number))
 
 
 def _filter_names(listed: Node | None, is_kept: Callable[[str], bool]) -> None:
@@ -112,11 +125,10 @@ def _filter_names(listed: Node | None, is_kept: Callable[[str], bool]) -> None:
 
 def _filter_reactions(root: Node, phase: Node, skeleton: Skeleton, own: set[str]) -> None:
     """Leave the reactions of a skeleton in the sections of a phase, whose names join `own`."""
-    gas = skeleton.network.mechanism.solution(transport=False)
-    reactions, i, marked = gas.reactions(), 0, []
-    known, kept = set(gas.species_names), skeleton.reactions
-    left_names = set(skeleton.names())
-    for section, entries, taken in _sections(root, phase, "reactions"):
+    network, i = skeleton.network, 0
+    reactions = network.mechanism.solution(transport=False).reactions()
+    names, marked = network.mechanism.species_names, []
+    for section, entries in _sections(root, phase, "reactions"):
         own.add(section)
         left = []
         for entry in entries.value:
@@ -124,22 +136,22 @@ def _filter_reactions(root: Node, phase: Node, skeleton: Skeleton, own: set[str]
             if equation is None:  # the units of the section
                 left.append(entry)
                 continue
-            if taken != "all" and not _participants(equation) | _orders(entry) <= known:
-                continue
-            found = reactions[i] if i < len(reactions) else None
+            participants = _participants(equation)
+            if any(species_index(names, one) is None for one in participants | _orders(entry)):
+                continue  # by `declared-species` or `skip-undeclared-third-bodies`
             require(
-                found is not None and _participants(equation) == _participants(found.equation),
-                f"{skeleton.network.mechanism.name}: reaction {i + 1} of the file, {equation}, is "
-                "not the one that Cantera reads in its place",
+                i < len(reactions) and participants == _participants(network.reactions[i].equation),
+                f"{network.mechanism.name}: reaction {i + 1} of the file, {equation}, is not the "
+                "one that Cantera reads in its place",
             )
-            if kept[i]:
+            if skeleton.reactions[i]:
                 if skeleton.factors is not None and skeleton.factors[i] != 1.0:
                     entry = _without_aliases(entry)
                     _scale(entry, float(skeleton.factors[i]))
                 left.append(entry)
-                _filter_colliders(entry, left_names)
+                _filter_colliders(entry, skeleton)
                 if reactions[i].duplicate:
-                    marked.append((kind(reactions[i]), entry))
+                    marked.append((kind(reactions[i], names), entry))
             i += 1
         entries.value = left
     alike = Counter(same for same, _ in marked)
@@ -150,7 +162,7 @@ def _filter_reactions(root: Node, phase: Node, skeleton: Skeleton, own: set[str]
 
 def _participants(equation: str) -> set[str]:
     """The species of an equation, without coefficients and third bodies M."""
-    words = equation.replace("(+ ", "(+").split()
+    words = re.sub(r"\(\+\s+", "(+", equation).split()
     bodies = {word[2:-1] for word in words if word.startswith("(+") and word.endswith(")")}
     names = {w for w in words if not w.startswith("(+") and w not in ("+", "=", "=>", "<=>")}
     return {w for w in names | bodies if w != "M" and not _is_number(w)}
@@ -169,14 +181,18 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _filter_colliders(entry: Node, left: set[str]) -> None:
+def _filter_colliders(entry: Node, skeleton: Skeleton) -> None:
     """Leave the colliders of a reaction that are left."""
     for key in ("efficiencies", "colliders"):
         value = value_of(entry, key)
         if isinstance(value, MappingNode):
-            value.value = [pair for pair in value.value if pair[0].value in left]
+            value.value = [pair for pair in value.value if skeleton.has(pair[0].value)]
         elif isinstance(value, SequenceNode):
-            value.value = [one for one in value.value if _name(one) in left | {"M"}]
+            name_of = {id(one): str(plain(value_of(one, "name"))) for one in value.value}
+            value.value = [
+                one for one in value.value
+                if name_of[id(one)] == "M" or skeleton.has(name_of[id(one)])
+            ]  # fmt: skip
 
 
 def _without_aliases(node: Node) -> Node:
@@ -219,7 +235,7 @@ def require_same_rates(skeleton: Skeleton, reduced: Mechanism) -> None:
     """Raises RuntimeError where the production rates of the file of a skeleton are not those of the
     detailed mechanism with its multipliers, in random states."""
     detailed = skeleton.network.mechanism.solution(transport=False)
-    for i, factor in enumerate(skeleton.multipliers):
+    for i, factor in enumerate(skeleton.cantera_multipliers):
         detailed.set_multiplier(float(factor), i)
     gas, rng = reduced.solution(transport=False), np.random.default_rng(0)
     for T, p in STATES:

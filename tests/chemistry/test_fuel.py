@@ -79,6 +79,19 @@ def test_names_are_spelled_as_the_mechanism_does():
     assert np.array_equal(one[0], dodecane.mixture("c12h26:2", "o2:1, n2:3.76", 0.7))
 
 
+@pytest.mark.parametrize("word", ["air", "Air", " AIR ", "air:1", {"air": 2.0}])
+def test_the_word_air_is_oxygen_and_nitrogen(word):
+    for mechanism in (load_mechanism("drm19.yaml"), load_mechanism(*DODECANE)):
+        assert mechanism.spelled(word).upper() == "O2:1, N2:3.76"
+    with pytest.raises(ValueError, match="has no species 'O2'"):
+        load_mechanism("SiF4_NH3_mec.yaml").spelled(word)
+
+
+def test_a_species_may_be_called_air(mechanism_of):
+    mechanism = mechanism_of(COMMAS.replace('"H2,p:1"', "Air").replace("H2,p:1", "Air"))
+    assert mechanism.spelled("air:0.5") == "Air:0.5"
+
+
 def test_a_mixture_has_the_equivalence_ratio_asked_for(drm19):
     gas = drm19.solution()
     all_phi = np.array([0.4, 1.0, 1.8])
@@ -97,7 +110,19 @@ def test_a_mixture_has_the_equivalence_ratio_asked_for(drm19):
         ("CH4:x", "O2:1", "'x' moles of CH4"),
         ("CH4:-1", "O2:1", "'-1' moles"),
         ("CH4:0", "O2:1", "cannot mix them. Name a fuel that burns.* moles above 0"),
-        ("CH4=1", "O2:1", "write 'CH4:1' for 'CH4=1'"),
+        ("CH4=1", "O2:1", "write 'CH4:1' for 'CH4=1': a colon is before an amount"),
+        (
+            "CH4:1",
+            "O2:1; N2:3.76",
+            "write 'O2:1, N2:3.76' for .*: commas are .*, not ;",
+        ),
+        ("CH4:1", "O2:1 N2:3.76", "write 'O2:1, N2:3.76' for .*: commas .*, not blanks alone"),
+        ("CH4:60%, H2:40 %", "O2:1", "write 'CH4:60, H2:40' for .*: amounts .* moles, without %"),
+        ("CH4=1;H2=2%", "O2:1", "write 'CH4:1, H2:2' for .*not =; commas .*not ;; amounts"),
+        ("CH4:1,", "O2:1", "has a comma or a colon without a species before it"),
+        ("CH4:1", "air, CO2:1", "air stands for 'O2:1, N2:3.76', and only by itself"),
+        ("CH4:1", "air:x", "write air, which is 'O2:1, N2:3.76' in moles"),
+        ("air", "O2:1", "does not burn|cannot mix"),
         ({"CH4": "x"}, "O2:1", "'x' moles of CH4"),
         ("H2O:1", "O2:1", "does not burn"),
     ],

@@ -25,9 +25,14 @@ def of_nasa9():
 
 
 def test_the_solver_is_the_same(h2o2, of_nasa9):
+    """But for the side of 1000 K on which this temperature is."""
     texts = [generate(mechanism) for mechanism in (h2o2, of_nasa9)]
     assert texts[0].keys() == texts[1].keys()
-    changed = [name for name in texts[0] if texts[0][name] != texts[1][name]]
+    below = repr(np.nextafter(1000.0, 0.0).item())
+    changed = [
+        name for name in texts[0]
+        if texts[0][name].split() != texts[1][name].replace(below, "1000.0").split()
+    ]  # fmt: skip
     assert changed == ["identity.hpp"]
 
 

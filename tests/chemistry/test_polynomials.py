@@ -55,6 +55,17 @@ def test_at_T_mid_the_lower_polynomial_holds_as_in_cantera():
     assert above[0, k] != pytest.approx(gas.standard_cp_R[k], rel=1e-10)
 
 
+def test_at_a_break_of_nasa_9_the_upper_polynomial_holds_as_in_cantera():
+    gas = ct.Solution("airNASA9.yaml")
+    coefficients, breaks = read_polynomials(gas.species())
+    T = np.array([999.9999, 1000.0, 1000.0001, 6000.0])
+    for T_i, cp, h, s in zip(T, *evaluate(coefficients, breaks, T), strict=True):
+        gas.TP = T_i, gas.reference_pressure
+        exact = gas.standard_cp_R, gas.standard_enthalpies_RT, gas.standard_entropies_R
+        for mine, true in zip((cp, h, s), exact, strict=True):
+            assert np.allclose(mine, true, rtol=1e-12, atol=0.0)
+
+
 def test_nasa_7_is_what_has_two_ranges_and_no_reciprocal_terms():
     gas = ct.Solution(yaml=MIXED)
     names = tuple(gas.species_names)

@@ -94,6 +94,89 @@ def test_a_troe_temperature_of_zero_is_nearly_zero(gas):
     assert "alpha 0.7; Tsss 1e-30; Ts 1e-30; Tss 1e+30;" in reactions(one)
 
 
+OTHER_NAMES = """
+phases:
+- name: gas
+  thermo: ideal-gas
+  species: [{h2o2.yaml/species: all}]
+  kinetics: gas
+  transport: mixture-averaged
+  rate-multipliers: {default: 1.0, 0: 0.3, 2: 4.0}
+reactions:
+- {equation: O + H2 <=> H + oh, rate-constant: [38.7, 2.7, 2.6e+7]}
+- equation: H + O2 + M <=> HO2 + M
+  rate-constant: [1.0e+10, 0.0, 0.0]
+  efficiencies: {ar: 0.5, h2O: 6.0}
+  default-efficiency: 0.2
+- equation: H + O2 (+n2) <=> HO2 (+n2)
+  type: falloff
+  low-P-rate-constant: [1.0e+14, -1.0, 300.0]
+  high-P-rate-constant: [2.0e+10, 0.1, 200.0]
+  Troe: {A: 0.5, T3: 30.0, T1: 9000.0, T2: 0.0}
+- equation: H2O2 (+M) <=> 2 OH (+M)
+  type: falloff
+  low-P-rate-constant: [1.0e+14, -1.0, 300.0]
+  high-P-rate-constant: [0.0, 0.1, 200.0]
+- equation: H + HO2 <=> O2 + H2
+  rate-constant: [0.0, 0.1, 200.0]
+"""
+
+
+def test_names_in_other_letters_multipliers_and_rates_of_zero(mechanism_of, tmp_path, caplog):
+    mechanism = mechanism_of(OTHER_NAMES)
+    write_mechanism(mechanism, tmp_path)
+    text = (tmp_path / "reactions").read_text()
+    numbers = re.findall(r"reaction(\d+) \{", text)
+    assert numbers == ["0", "1", "2", "4"]  # OpenFOAM would divide by the zero of reaction 3
+    assert "Reaction 4, H2O2 (+M) <=> 2 OH (+M), has a rate of zero" in caplog.text
+    first, body, falloff, never = blocks(text)
+    assert constants(first)[0] == pytest.approx((0.3 * 38.7, 2.7, 2.6e7 / R), rel=1e-9)
+    assert '"H2 + O = H + OH"' in first or '"O + H2 = H + OH"' in first
+    assert [k[0] for k in constants(falloff)] == pytest.approx([4e14, 8e10], rel=1e-9)
+    assert "Tss 1e+30;" in falloff  # Cantera has no third term with T2 = 0
+    assert constants(never)[0][0] == 0.0
+    for block, expected in (
+        (body, {"AR": 0.5, "H2O": 6.0}),
+        (falloff, {"N2": 1.0}),
+    ):
+        default = 0.2 if block is body else 0.0
+        listed = {name: float(n) for name, n in re.findall(rf"\((\S+) ({NUMBER})\)", block)}
+        assert listed == dict.fromkeys(mechanism.species_names, default) | expected
+
+
+def of_atoms(n: float) -> ct.Solution:
+    """Water with n atoms of hydrogen."""
+    gas = load_mechanism("h2o2.yaml").solution()
+    water = ct.Species("H2O", {"H": n, "O": 1})
+    water.thermo, water.transport = gas.species("H2O").thermo, gas.species("H2O").transport
+    parts = [one for one in gas.species() if one.name != "H2O"]
+    return ct.Solution(thermo="ideal-gas", transport_model="mixture-averaged", kinetics="none",
+                       species=[*parts, water])  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [2, 999999, 1000000, 12345678, 2**31 - 1])
+def test_numbers_of_atoms_are_written_with_all_digits(n):
+    own = thermo(of_atoms(n)).split("\nH2O\n")[1]
+    assert re.search(r"elements \{ (.*) \}", own)[1] == f"H {n}; O 1;"
+
+
+@pytest.mark.parametrize("n", [1.5, 0.3333, 2.0**31, 1e12])
+def test_numbers_of_atoms_that_openfoam_cannot_read_are_refused(n):
+    with pytest.raises(ValueError, match="species H2O has .* atoms of H, and OpenFOAM reads whole"):
+        thermo(of_atoms(n))
+
+
+@pytest.mark.parametrize("name", ["species", "thermoType", "defaultSpecie", "inertSpecie"])
+def test_names_of_entries_beside_the_species_are_refused_from_foundation_8_on(name):
+    gas = of_atoms(2)
+    own = ct.Species(name, {"N": 2})
+    own.thermo, own.transport = gas.species("N2").thermo, gas.species("N2").transport
+    gas.add_species(own)
+    assert f"\n{name}\n{{" in thermo(gas)
+    with pytest.raises(ValueError, match=f"beside the species: {name}. Rename"):
+        thermo(gas, with_list=True)
+
+
 def test_polynomials_give_heat_capacity_and_entropy_at_openfoam_s_standard_pressure(gas):
     text = thermo(gas)
     for name in ("CH4", "CH2(S)", "AR"):

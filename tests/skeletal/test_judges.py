@@ -6,13 +6,22 @@ import cantera as ct
 import numpy as np
 import pytest
 
+from combred.chemistry.phase import multipliers_of
 from combred.chemistry.reactor import Reactor
 from combred.experiments.ignition.delay import time_to as cvode_time_to
 from combred.reactors.branch import Branch
 from combred.skeletal.cases import Ranges, held_out, judged
 from combred.skeletal.delays import Delays, detailed_delays
 from combred.skeletal.extinction import Extinctions, detailed_extinctions
-from combred.skeletal.flames import HELD_OUT, JUDGED, Flame, detailed_flame, flame_of_part, results
+from combred.skeletal.flames import (
+    HELD_OUT,
+    JUDGED,
+    Flame,
+    detailed_flame,
+    flame_of_part,
+    results,
+    speed_sensitivities,
+)
 from combred.skeletal.phases import phase_of
 
 RANGES = Ranges("H2:1", "O2:1, N2:3.76", (1000.0, 2000.0))
@@ -184,3 +193,26 @@ def test_held_out_cases_are_others_inside_the_ranges(p, phi):
         low, high = np.min(known, axis=0), np.max(known, axis=0)
         high[0] += 50.0 * (name != "ignitions" and low[1] == high[1])  # unburnt gas is warmer
         assert np.all((np.array(new) >= low * (1 - 1e-9)) & (np.array(new) <= high * (1 + 1e-9)))
+
+
+class LinearFlame:
+    """In place of a flame of Cantera: its speed is the sum of (i + 1) times the multipliers i. As
+    there, sensitivities are by the multipliers, each about 1, and leave them at 1."""
+
+    def __init__(self, gas: ct.Solution):
+        self.gas = gas
+
+    def get_flame_speed_reaction_sensitivities(self) -> np.ndarray:
+        weights = np.arange(1.0, 1.0 + self.gas.n_reactions)
+        speed = weights @ multipliers_of(self.gas)
+        self.gas.set_multiplier(1.0)
+        return weights / speed
+
+
+def test_sensitivities_of_flames_are_by_the_rate_constants(h2o2):
+    gas, factors = h2o2.solution(), np.random.default_rng(0).uniform(0.0, 2.0, N)
+    for i, factor in enumerate(factors):
+        gas.set_multiplier(factor, i)
+    found = speed_sensitivities(LinearFlame(gas))
+    assert found.sum() == pytest.approx(1.0, rel=1e-12)  # the speed is linear in all of them
+    assert np.array_equal(multipliers_of(gas), factors)

@@ -44,7 +44,7 @@ second:
 """
 
 
-@pytest.mark.parametrize("name", [*MECHANISMS, "every_kind"])
+@pytest.mark.parametrize("name", [*MECHANISMS, "every_kind", "respelled"])
 @pytest.mark.parametrize("share", [0.1, 0.4])
 def test_rates_are_those_of_the_detailed_mechanism(request, mechanism_of, name, share):
     """Of random species, without a tenth of the reactions, with factors on the others."""
@@ -58,7 +58,8 @@ def test_rates_are_those_of_the_detailed_mechanism(request, mechanism_of, name, 
     reduced = writing.mechanism_of(skeleton, "reduced.yaml", "A note.")
     assert list(reduced.species_names) == skeleton.names()
     assert reduced.solution(transport=False).n_reactions == skeleton.reactions.sum() > 0
-    assert all(reduced.elements.sum(axis=1) > 0.0) or name == "every_kind"
+    assert all(reduced.elements.sum(axis=1) > 0.0) or not known
+    assert np.array_equal(reduced.multipliers, mechanism.multipliers[skeleton.reactions])
     require_same_rates(skeleton, reduced)
     others = network.whole().without(*np.flatnonzero(~skeleton.species))
     with pytest.raises(RuntimeError, match="reduced.yaml has other rates"):
@@ -78,6 +79,48 @@ def test_constants_that_share_an_anchor_are_scaled_once_each(mechanism_of):
     whole = ReactionNetwork.of(mechanism_of(text)).whole()
     skeleton = replace(whole, factors=np.array([1.0, 1.2, 1.3, 1.0]))
     require_same_rates(skeleton, writing.mechanism_of(skeleton, "refitted.yaml"))
+
+
+SPELLED = """
+phases:
+- name: gas
+  thermo: ideal-gas
+  species: [{h2o2.yaml/species: [H2, H, O, O2, OH, H2O, HO2, N2, AR]}]
+  kinetics: gas
+  reactions: declared-species
+  skip-undeclared-third-bodies: true
+  rate-multipliers: {default: 0.5, 1: 3.0, 4: 0.0}
+reactions:
+- {equation: h2 + o <=> h + oh, rate-constant: [38.7, 2.7, 2.6e+7]}
+- {equation: H + O2 + co <=> HO2 + co, rate-constant: [1.0e+10, 0.0, 0.0]}
+- {equation: CO + OH <=> CO2 + H, rate-constant: [1.0e+10, 0.0, 0.0]}
+- equation: H + O2 + M <=> HO2 + M
+  rate-constant: [1.0e+10, 0.0, 0.0]
+  efficiencies: {ar: 0.5, h2O: 6.0, CO: 2.0}
+- {equation: H + o2 <=> O + OH, rate-constant: [1.0e+10, 0.0, 1.0e+7], duplicate: true}
+- {equation: h + O2 <=> o + OH, rate-constant: [1.0e+10, 0.1, 2.0e+7], duplicate: true}
+- {equation: 2 OH => o + H2O, rate-constant: [1.0e+10, 0.1, 2.0e+7]}
+"""
+
+
+def test_names_in_other_letters_stay_with_their_reactions_and_multipliers(mechanism_of):
+    """Two reactions of the file are none of Cantera's; the multipliers are by those that it has."""
+    mechanism = mechanism_of(SPELLED)
+    assert mechanism.multipliers.tolist() == [0.5, 3.0, 0.5, 0.5, 0.0]
+    skeleton = ReactionNetwork.of(mechanism).whole().without(mechanism.index("ar"))
+    reduced = writing.mechanism_of(skeleton.without_reactions(0), "reduced.yaml")
+    text = reduced.text
+    assert "efficiencies: {h2O: 6.0}" in text and text.count("duplicate:") == 2
+    gas, detailed = reduced.solution(transport=False), mechanism.solution(transport=False)
+    rates = {}
+    for one in (gas, detailed):
+        one.TPX = 1500.0, 1e6, {name: 1.0 for name in reduced.species_names}
+        rates[one] = one.net_rates_of_progress
+    # Of the same numbers in another order.
+    assert np.allclose(rates[gas], rates[detailed][1:], rtol=1e-12, atol=0.0)
+    memory = phase_of(skeleton.without_reactions(0), transport=False)
+    memory.TPX = gas.TPX
+    assert np.allclose(memory.net_rates_of_progress, rates[gas], rtol=1e-12, atol=0.0)
 
 
 def test_an_element_of_ions_stays(mechanism_of):

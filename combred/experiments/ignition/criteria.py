@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from combred.chemistry.equilibrium import equilibrium
+from combred.chemistry.species_names import species_index
 from combred.chemistry.states import (
     Real,
     Rows,
@@ -81,12 +82,12 @@ def _kind(solver: Integrator, criterion: str | float) -> str | float | int:
         if criterion in ("max dT/dt", "half rise", "first stage"):
             return criterion
         if named := SPECIES.fullmatch(criterion):
-            names = solver.library.species
-            alike = [name for name in names if name.lower() == named[1].lower()]
-            if named[1] in names or len(alike) == 1:
-                return names.index(named[1] if named[1] in names else alike[0])
-            which = f"several: {', '.join(alike)}" if alike else f"no species {named[1]}"
-            raise ValueError(f"criterion={criterion!r}: the mechanism has {which}")
+            k = species_index(solver.library.species, named[1])
+            if k is None:
+                raise ValueError(
+                    f"criterion={criterion!r}: the mechanism has no species {named[1]}"
+                )
+            return k
     elif isinstance(criterion, REALS) and not isinstance(criterion, bool) and criterion > 0.0:
         return float(criterion)
     raise ValueError(

@@ -4,70 +4,92 @@
 Takes a phase of a mechanism; gives the text.
 """
 
-from typing import Any
+import logging
+import math
 
 import cantera as ct
 
+from combred.chemistry.rate_forms import Arrhenius, Falloff, Troe
+from combred.chemistry.reactions import Reaction, reactions_of
 from combred.native.openfoam.files import HEAD
+
+log = logging.getLogger(__name__)
+# K: a temperature for which Troe's exp(-T / T_3) is zero; OpenFOAM divides by it.
+COLDEST = 1e-30
+# K: a temperature for which Troe's exp(-T_2 / T) is zero.
+HOTTEST = 1e30
 
 
 def reactions(gas: ct.Solution, listed: bool = True, short: bool = False) -> str:
     """The dictionary of elements, species and, if `listed`, reactions; short: with types named as
-    from Foundation 8 on. Raises ValueError for a kind of reaction that OpenFOAM does not know."""
+    from Foundation 8 on. Reactions with a falloff whose rate is zero are left out, and the log
+    names them: OpenFOAM would divide by zero. Raises ValueError for a kind of reaction that
+    OpenFOAM does not know."""
     elements, species = " ".join(gas.element_names), " ".join(gas.species_names)
-    found = gas.reactions() if listed else []
-    body = "\n".join(_reaction(gas, i, reaction, short) for i, reaction in enumerate(found))
+    body = []
+    for reaction in reactions_of(gas) if listed else []:
+        rate = reaction.rate
+        if isinstance(rate, Falloff) and 0.0 in (rate.low.sign, rate.high.sign):
+            log.warning(
+                "Reaction %d, %s, has a rate of zero: the file `reactions` lacks it",
+                reaction.index + 1, reaction.equation,
+            )  # fmt: skip
+        else:
+            body.append(_reaction(gas.species_names, reaction, short))
+    text = "\n".join(body)
     return (
         HEAD.format("reactions")
-        + f"elements ( {elements} );\nspecies ( {species} );\nreactions\n{{\n{body}\n}}\n"
+        + f"elements ( {elements} );\nspecies ( {species} );\nreactions\n{{\n{text}\n}}\n"
     )
 
 
-def _reaction(gas: ct.Solution, number: int, reaction: ct.Reaction, short: bool) -> str:
-    rate: Any = reaction.rate
-    kind = type(rate)
-    third = reaction.third_body
-    forms = {ct.ArrheniusRate: "", ct.LindemannRate: "LindemannFallOff", ct.TroeRate: "TroeFallOff"}
-    falloff = kind is not ct.ArrheniusRate
-    if kind not in forms or reaction.orders or (falloff and rate.chemically_activated):
+def _reaction(names: list[str], reaction: Reaction, short: bool) -> str:
+    rate, bodies = reaction.rate, reaction.efficiencies
+    falloff = isinstance(rate, Falloff)
+    if isinstance(rate, Falloff) and not rate.activated:
+        forms = {type(None): "LindemannFallOff", Troe: "TroeFallOff"}
+        form = forms.get(type(rate.broadening))
+    else:
+        form = "" if isinstance(rate, Arrhenius) else None
+    if form is None or reaction.orders != reaction.reactants:
         raise ValueError(
-            f"reaction {number + 1}, {reaction}, is of a kind that is not supported; supported are "
-            "mass action with Arrhenius rates, third bodies, and falloff of Lindemann and Troe. "
-            "OpenFOAM's chemistry solver `combred` does not need them"
+            f"reaction {reaction.index + 1}, {reaction.equation}, is of a kind that is not "
+            "supported; supported are mass action with Arrhenius rates, third bodies, and falloff "
+            "of Lindemann and Troe. OpenFOAM's chemistry solver `combred` does not need them"
         )
-    form = "Arrhenius" + forms[kind]
-    if third is not None and not falloff:
+    form = f"Arrhenius{form}"
+    if bodies is not None and not falloff:
         form = "ThirdBodyArrhenius" if short else "thirdBodyArrhenius"
     way = "reversible" if reaction.reversible else "irreversible"
-    sides = (_side(side) for side in (reaction.reactants, reaction.products))
-    if not falloff:
-        numbers = _arrhenius(rate)
+    sides = (
+        _side({names[k]: n for k, n in side.items()})
+        for side in (reaction.reactants, reaction.products)
+    )
+    if isinstance(rate, Falloff):
+        numbers = f"k0 {{ {_arrhenius(rate.low)} }} kInf {{ {_arrhenius(rate.high)} }}"
+        numbers += f" F {{ {_troe(rate.broadening) if isinstance(rate.broadening, Troe) else ''} }}"
     else:
-        numbers = f"k0 {{ {_arrhenius(rate.low_rate)} }} kInf {{ {_arrhenius(rate.high_rate)} }}"
-        numbers += f" F {{ {_troe(rate) if kind is ct.TroeRate else ''} }}"
-    if third is not None:
-        listed = " ".join(
-            f"({name} {third.efficiencies.get(name, third.default_efficiency):.12g})"
-            for name in gas.species_names
-        )
-        efficiencies = f"coeffs {gas.n_species} ( {listed} );"
+        assert isinstance(rate, Arrhenius)  # by the forms above
+        numbers = _arrhenius(rate)
+    if bodies is not None:
+        listed = " ".join(f"({name} {n:.12g})" for name, n in zip(names, bodies, strict=True))
+        efficiencies = f"coeffs {len(names)} ( {listed} );"
         numbers += f" thirdBodyEfficiencies {{ {efficiencies} }}" if falloff else f" {efficiencies}"
     return (
-        f"    reaction{number} {{ type {way}{form}{'' if short else 'Reaction'}; "
+        f"    reaction{reaction.index} {{ type {way}{form}{'' if short else 'Reaction'}; "
         f'reaction "{" = ".join(sides)}"; {numbers} }}'
     )
 
 
-def _arrhenius(rate) -> str:
+def _arrhenius(rate: Arrhenius) -> str:
     """A in kmol, m and s, as in OpenFOAM and Cantera; Ta = Ea / R."""
-    A, b, Ea = rate.pre_exponential_factor, rate.temperature_exponent, rate.activation_energy
-    return f"A {A:.12g}; beta {b:.12g}; Ta {Ea / ct.gas_constant:.12g};"
+    A = rate.sign * math.exp(rate.ln_A)
+    return f"A {A:.12g}; beta {rate.b:.12g}; Ta {rate.T_a:.12g};"
 
 
-def _troe(rate: ct.TroeRate) -> str:
-    alpha, T3, T1, T2 = (*rate.falloff_coeffs, 1e30)[:4]  # exp(-1e30 / T) = 0 without the fourth
-    T3, T1 = (T or 1e-30 for T in (T3, T1))  # OpenFOAM divides by them
-    return f"alpha {alpha:.12g}; Tsss {T3:.12g}; Ts {T1:.12g}; Tss {T2:.12g};"
+def _troe(form: Troe) -> str:
+    T3, T1, T2 = form.T3 or COLDEST, form.T1 or COLDEST, form.T2 or HOTTEST
+    return f"alpha {form.a:.12g}; Tsss {T3:.12g}; Ts {T1:.12g}; Tss {T2:.12g};"
 
 
 def _side(species: dict[str, float]) -> str:

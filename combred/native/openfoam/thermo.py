@@ -10,17 +10,21 @@ import numpy as np
 from combred.chemistry.states import HIGHEST_T, LOWEST_T
 from combred.native.openfoam.files import HEAD
 from combred.native.openfoam.janaf import share_break
-from combred.native.openfoam.words import require_words
+from combred.native.openfoam.words import BESIDE, require_words
 
 P_STANDARD = 1e5  # Pa, of OpenFOAM's equilibrium constants; entropies are written for it
+# OpenFOAM reads numbers of atoms as integers of 32 bits.
+MOST_ATOMS = 2**31 - 1
 
 
 def thermo(gas: ct.Solution, with_list: bool = False) -> str:
     """The dictionary of all species: molecular weight, NASA-7 polynomials, Sutherland's
     coefficients, elements; with_list: before them a list of their names, as from Foundation 8 on.
     Raises ValueError for a species without NASA-7 polynomials, for one whose polynomials cannot be
-    refitted to the common break (`share_break`), and for a name that is not a word of OpenFOAM."""
-    require_words(gas.species_names, gas.element_names)
+    refitted to the common break (`share_break`), for a name that is not a word of OpenFOAM, and for
+    a number of atoms that is not whole."""
+    taken = BESIDE if with_list else frozenset()
+    require_words(gas.species_names, gas.element_names, taken)
     T_common, *halves = share_break(gas.species())
     names = f"species ( {' '.join(gas.species_names)} );\n" if with_list else ""
     return (HEAD.format("thermo") + names) + "\n".join(
@@ -33,7 +37,9 @@ def _species(gas: ct.Solution, k: int, T_common: float, low: np.ndarray, high: n
     shift = np.append(np.zeros(6), np.log(species.thermo.reference_pressure / P_STANDARD))
     low_half, high_half = (" ".join(f"{a:.12g}" for a in half + shift) for half in (low, high))
     As, Ts = sutherland(gas, k)
-    elements = " ".join(f"{name} {n:g};" for name, n in species.composition.items())
+    elements = " ".join(
+        f"{name} {_whole(species.name, name, n)};" for name, n in species.composition.items()
+    )
     return f"""{species.name}
 {{
     specie {{ molWeight {gas.molecular_weights[k]:.12g}; }}
@@ -46,6 +52,18 @@ def _species(gas: ct.Solution, k: int, T_common: float, low: np.ndarray, high: n
     transport {{ As {As:.6g}; Ts {Ts:.6g}; }}
     elements {{ {elements} }}
 }}"""
+
+
+def _whole(species: str, element: str, n: float) -> int:
+    """The number of atoms of an element in a species. Raises ValueError where OpenFOAM cannot read
+    it."""
+    if not float(n).is_integer() or abs(n) > MOST_ATOMS:
+        raise ValueError(
+            f"the species {species} has {n:.12g} atoms of {element}, and OpenFOAM reads whole "
+            f"numbers up to {MOST_ATOMS}: change the composition of {species}; or `combred export` "
+            "without --openfoam writes the library, and the case needs a `thermo` of yours"
+        )
+    return int(n)
 
 
 def sutherland(gas: ct.Solution, k: int) -> tuple[float, float]:

@@ -12,13 +12,23 @@ TAKEN = frozenset(
     "T p U h e rho phi k epsilon omega nut alphat p_rgh Ydefault uniform polyMesh lagrangian "
     "FoamFile".split()
 )
+# Entries that stand beside the species from Foundation 8 on, where the dictionary of the
+# thermodynamics includes `thermo`
+BESIDE = frozenset("species thermoType mixture defaultSpecie inertSpecie dpdt phases".split())
 
 
-def require_words(species: list[str], elements: list[str]) -> None:
+def require_words(
+    species: list[str], elements: list[str], taken: frozenset[str] = frozenset()
+) -> None:
     """ValueError where OpenFOAM does not read the names of species or elements as words, or where a
-    species has the name of another field."""
+    species has the name of another field, or of the entries `taken`."""
     wrong = [name for name in elements if not is_word(name)]
     wrong += [name for name in species if not (is_word(name) and is_field(name))]
+    if beside := [name for name in species if name in taken]:
+        raise ValueError(
+            f"OpenFOAM has entries of these names beside the species: {', '.join(beside)}. Rename "
+            "the species in the mechanism"
+        )
     if wrong:
         raise ValueError(
             f"OpenFOAM cannot have these names: {', '.join(map(ascii, wrong))}. A name begins with "

@@ -27,8 +27,9 @@ def _library(mechanism: Mechanism) -> tuple[Library, int]:
 
 class MultipliedSolver(Integrator):
     """A `Solver` of a mechanism with factors (n_reactions,) on its rate constants, forward and
-    reverse, in the order of the mechanism's reactions: those of Cantera's `set_multiplier`. A
-    reaction with a factor of 0 is not there.
+    reverse, in the order of the mechanism's reactions. They are those of Cantera's
+    `set_multiplier`, over the `rate-multipliers` of the mechanism's file. A reaction with a factor
+    of 0 is not there.
 
     The library is compiled at the first use. tolerance, kept (volume and enthalpy): as of
     `Integrator`. Raises ValueError for factors of another shape, and for those that are negative or

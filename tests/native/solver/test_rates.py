@@ -13,7 +13,7 @@ IGNITIONS = {"drm19": ("CH4:1", 1400.0, 101325.0), "h2o2": ("H2:1", 1000.0, 2e6)
 
 
 @pytest.mark.parametrize("absent", [0.0, 1 / 3], ids=["all", "some"])
-@pytest.mark.parametrize("name", ["drm19", "h2o2", "every_kind", "every_thermo"])
+@pytest.mark.parametrize("name", ["drm19", "h2o2", "every_kind", "every_thermo", "respelled"])
 def test_rates_of_random_states(request, solver_of, name, absent):
     mechanism = request.getfixturevalue(name)
     states = random_rows(mechanism, 200, seed=1, absent=absent)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from nasa9 import MIXED
-from rate_kinds import KINDS, random_states, scarce_factors
+from rate_kinds import KINDS, in_other_case, random_states, scarce_factors, with_multipliers
 
 from combred.chemistry.mechanism import load_mechanism
 from combred.surrogates.model.kinetics import Kinetics
@@ -109,6 +109,13 @@ def test_rates_with_polynomials_of_any_type_are_cantera_s(mechanism_of):
 
 def test_every_type_of_rate_is_cantera_s(kinds):
     assert_cantera_s(kinds, *random_states(kinds))
+
+
+def test_names_in_other_letters_and_multipliers_of_a_file(mechanism_of):
+    text, factors = with_multipliers(in_other_case(KINDS), KINDS.count("- equation"))
+    mechanism = mechanism_of(text)
+    assert np.array_equal(mechanism.multipliers, factors) and 0.0 in factors and 1.0 in factors
+    assert_cantera_s(mechanism, *random_states(mechanism))
 
 
 UNKNOWN = {

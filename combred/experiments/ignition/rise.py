@@ -1,0 +1,94 @@
+"""By how much does T rise in an ignition?
+
+Takes states; gives the temperature at half of their rise, by which an ignition is judged. The rise
+is that to equilibrium, or to the largest T on the path of a gas that becomes hotter than its
+equilibrium. A gas whose T rises by less than `LEAST` does not react.
+"""
+
+import warnings
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+
+from combred.chemistry.equilibrium import equilibrium
+from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.states import Rows, Tolerance
+from combred.chemistry.stepper import Stepper
+
+# K. A smaller rise is that of a gas that does not react: the solver's floor of an error is 1 K.
+LEAST = 1.0
+# K. No equilibrium is computed of gas whose T rises by more: it has ignited, not smouldered.
+PLAIN = 600.0
+# Time of the first state in which the largest T on a path is looked for, as a share of the whole.
+FIRST = 1e-9
+# Ratio of the times of two such states.
+GROWTH = 2.0
+
+
+
+
+def half_way(T: Rows, hottest: Rows) -> Rows:
+    """T (n,) [K] at half of the rise to the `hottest` (n,) [K]; infinite where that is less than
+    `LEAST`, NaN where `hottest` is."""
+    return np.where(hottest - T < LEAST, np.inf, 0.5 * (T + hottest))
+
+
+def half_to_equilibrium(mechanism: Mechanism, T: Rows, p: Rows, Y: Rows) -> Rows:
+    """`half_way` to equilibrium at constant pressure, of states T (n,) [K], p (n,) [Pa], Y (n,
+    n_species)."""
+    return half_way(T, equilibrium(mechanism.solution(transport=False), T, p, Y)[0])
+
+
+def equilibrium_T(solver: Stepper, T: Rows, p: Rows, Y: Rows) -> Rows:
+    """T (n,) [K] at equilibrium in the reactor of a solver; NaN where Cantera finds none, without a
+    mechanism, and at constant density and enthalpy, which no equilibrium of Cantera has."""
+    mechanism, volume = getattr(solver, "mechanism", None), getattr(solver, "volume", False)
+    if mechanism is None or volume and getattr(solver, "enthalpy", False):
+        return np.full(len(T), np.nan)
+    gas = mechanism.solution(transport=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return equilibrium(gas, T, p, Y, "UV" if volume else "HP")[0]
+
+
+def hottest_T(
+    solver: Stepper, begin: tuple[Rows, Rows, Rows], longest: float, tolerance: Tolerance = None
+) -> Rows:
+    """The T (n,) [K] to which states begin = T, p, Y rise: that after `longest` [s] or at
+    equilibrium, whichever is higher; where neither is above the initial T, the largest in states on
+    the path. NaN where nothing is known."""
+    T, p, Y = begin
+    hottest = solver.attempt(T, p, Y, np.full(len(T), longest), tolerance).or_nan()[0]
+    doubtful = np.flatnonzero(~(hottest > T + PLAIN))
+    if len(doubtful):
+        burnt = equilibrium_T(solver, T[doubtful], p[doubtful], Y[doubtful])
+        hottest[doubtful] = np.fmax(hottest[doubtful], burnt)
+    cold = np.flatnonzero(~(hottest - T >= LEAST))
+    if len(cold):
+        some = T[cold], p[cold], Y[cold]
+        hottest[cold] = np.fmax(hottest[cold], _largest_T(solver, some, longest, tolerance))
+    return hottest
+
+
+def _largest_T(
+    solver: Stepper, begin: tuple[Rows, Rows, Rows], longest: float, tolerance: Tolerance
+) -> Rows:
+    """The largest T (n,) [K] of states at times on their path, which grow by `GROWTH`; NaN of a
+    state that the solver cannot advance at all."""
+    (T, p, Y), t, largest = begin, 0.0, np.full(len(begin[0]), np.nan)
+    live = np.arange(len(T))
+    for end in times_until(longest):
+        after = solver.attempt(T, p, Y, np.full(len(T), end - t), tolerance)
+        fine, t = after.error <= 1.0, end
+        T, p, Y, live = after.T[fine], after.p[fine], after.Y[fine], live[fine]
+        largest[live] = np.fmax(largest[live], T)
+        if not len(live):
+            break
+    return largest
+
+
+def times_until(longest: float) -> Iterable[float]:
+    """Times [s] that grow by `GROWTH` until `longest`."""
+    count = int(np.ceil(-np.log(FIRST) / np.log(GROWTH)))
+    return longest * GROWTH ** np.arange(-count, 1.0)

@@ -57,7 +57,7 @@ def vertices(ignition: Ignition, path: Path, i: np.ndarray) -> Rows:
     beginning."""
     found, rows = np.full(len(i), np.nan), np.arange(len(i))
     slope = ignition.species is None
-    sharp = replace(ignition, tolerance=min(ignition.tolerance or SHARP, SHARP))
+    sharp = replace(ignition, tolerance=min(ignition.tolerance, SHARP))
     while True:
         at, values = path.samples(ignition.species)
         vertex, columns = _vertex(at, values, i), np.arange(len(rows))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from combred.chemistry.states import Rows, Tolerance
+from combred.chemistry.states import Rows
 from combred.native.solver.library import Integrator
 
 # Share of the rise of T by which T changes in a step at most.
@@ -58,7 +58,7 @@ class Ignition:
     species: the index of one whose maximum is looked for, None for dT/dt."""
 
     solver: Integrator
-    tolerance: Tolerance
+    tolerance: float
     states: np.ndarray
     half: Rows
     rise: Rows
@@ -107,8 +107,8 @@ class Ignition:
 
     def _limit(self, risen: Rows, rows: np.ndarray) -> Rows:
         """The largest change of T in a step (n,) [K], of mixtures whose T has risen so much."""
-        rise = self.rise[rows]
-        return np.clip(risen, SMALLEST * rise, LARGEST * rise)
+        rise = self.rise[rows]  # which the largest T on the path may exceed
+        return np.clip(risen, SMALLEST * rise, LARGEST * np.fmax(rise, risen))
 
     def _step(self, before: np.ndarray, dt: Rows, limit: Rows) -> tuple[np.ndarray, Rows]:
         """The states after steps, and the steps [s]: dt (n,), or shorter where T would rise by more

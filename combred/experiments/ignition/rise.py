@@ -7,7 +7,6 @@ equilibrium. A gas whose T rises by less than `LEAST` does not react.
 
 import warnings
 from collections.abc import Iterable
-from typing import Protocol
 
 import numpy as np
 
@@ -20,12 +19,12 @@ from combred.chemistry.stepper import Stepper
 LEAST = 1.0
 # K. No equilibrium is computed of gas whose T rises by more: it has ignited, not smouldered.
 PLAIN = 600.0
+# K. Of gas whose T rises by less, the largest T on the path is looked for: it may be far above.
+SMALL = 50.0
 # Time of the first state in which the largest T on a path is looked for, as a share of the whole.
 FIRST = 1e-9
 # Ratio of the times of two such states.
 GROWTH = 2.0
-
-
 
 
 def half_way(T: Rows, hottest: Rows) -> Rows:
@@ -56,36 +55,40 @@ def hottest_T(
     solver: Stepper, begin: tuple[Rows, Rows, Rows], longest: float, tolerance: Tolerance = None
 ) -> Rows:
     """The T (n,) [K] to which states begin = T, p, Y rise: that after `longest` [s] or at
-    equilibrium, whichever is higher; where neither is above the initial T, the largest in states on
-    the path. NaN where nothing is known."""
+    equilibrium, whichever is higher, or the largest on their path (`or_largest_T`). NaN where
+    nothing is known."""
     T, p, Y = begin
     hottest = solver.attempt(T, p, Y, np.full(len(T), longest), tolerance).or_nan()[0]
     doubtful = np.flatnonzero(~(hottest > T + PLAIN))
     if len(doubtful):
         burnt = equilibrium_T(solver, T[doubtful], p[doubtful], Y[doubtful])
         hottest[doubtful] = np.fmax(hottest[doubtful], burnt)
-    cold = np.flatnonzero(~(hottest - T >= LEAST))
-    if len(cold):
-        some = T[cold], p[cold], Y[cold]
-        hottest[cold] = np.fmax(hottest[cold], _largest_T(solver, some, longest, tolerance))
-    return hottest
+    return or_largest_T(solver, begin, hottest, longest, tolerance)
 
 
-def _largest_T(
-    solver: Stepper, begin: tuple[Rows, Rows, Rows], longest: float, tolerance: Tolerance
+def or_largest_T(
+    solver: Stepper,
+    begin: tuple[Rows, Rows, Rows],
+    burnt: Rows,
+    longest: float,
+    tolerance: Tolerance = None,
 ) -> Rows:
-    """The largest T (n,) [K] of states at times on their path, which grow by `GROWTH`; NaN of a
-    state that the solver cannot advance at all."""
-    (T, p, Y), t, largest = begin, 0.0, np.full(len(begin[0]), np.nan)
-    live = np.arange(len(T))
+    """The T (n,) [K] of burnt gas; where it is not `SMALL` above the initial one, or NaN, the
+    largest T in states on the path until `longest` [s], at times that grow by `GROWTH`, if that is
+    higher. NaN of a state that the solver cannot advance at all."""
+    cold = np.flatnonzero(~(burnt - begin[0] >= SMALL))
+    (T, p, Y), t, largest = (x[cold] for x in begin), 0.0, np.full(len(cold), np.nan)
+    live = np.arange(len(cold))
     for end in times_until(longest):
+        if not len(live):
+            break
         after = solver.attempt(T, p, Y, np.full(len(T), end - t), tolerance)
         fine, t = after.error <= 1.0, end
         T, p, Y, live = after.T[fine], after.p[fine], after.Y[fine], live[fine]
         largest[live] = np.fmax(largest[live], T)
-        if not len(live):
-            break
-    return largest
+    hottest = burnt.copy()
+    hottest[cold] = np.fmax(burnt[cold], largest)
+    return hottest
 
 
 def times_until(longest: float) -> Iterable[float]:

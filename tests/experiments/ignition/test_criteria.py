@@ -162,7 +162,8 @@ def one_stage_after_pyrolysis(t):  # which cools the gas: T rises fastest below 
 
 
 def two_stages_close(t):  # the second stage follows after 2 % of the delay
-    first, second = (1.0 / (1.0 + np.exp(np.clip((at - t) * 2000.0, None, 99.0))) for at in (0.4, 0.41))
+    steps = [np.clip(2000.0 * (t - middle), -99.0, 99.0) for middle in (0.4, 0.41)]
+    first, second = (1.0 / (1.0 + np.exp(-step)) for step in steps)
     return 800.0 + 200.0 * first + 1000.0 * second
 
 

@@ -72,7 +72,7 @@ def ignition_delay(  # noqa: PLR0913
         raise ValueError(f"threads={threads!r}: give a whole number of at least 1")
     if np.ndim(longest) or not 0.0 < require_real("longest", longest) < np.inf:
         raise ValueError(f"longest={longest!r}: give a positive time [s]")
-    find = functools.partial(_delays, solver, kind, longest, tolerance)
+    find = functools.partial(_delays, solver.warned_of(p), kind, longest, tolerance)
     if threads == 1:
         return find(states)
     with ThreadPoolExecutor(threads) as pool:

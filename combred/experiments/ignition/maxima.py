@@ -23,6 +23,8 @@ SOONEST = 1e-6
 HIGHER = 1e-3
 # K by which T has to rise in a first stage, and the same as a share of the rise, if that is less.
 STAGE, OF_RISE = 20.0, 0.05
+# Share of the rise by which T changes in a step of a path on which stages are looked for.
+OF_STAGES = 0.01
 # Share of the largest dT/dt so far, below which there is a lull.
 LULL = 0.3
 # Ratio of dT/dt after a lull to the smallest in it, from which on it has risen again.
@@ -88,7 +90,8 @@ def vertices(ignition: Ignition, path: Path, i: np.ndarray) -> Rows:
 def first_stage(ignition: Ignition) -> tuple[Rows, Rows]:
     """The times (n,) [s] of the largest dT/dt before a lull after which dT/dt rises again, and T
     (n,) [K] at them. Infinite and NaN where there is one stage; NaN where the solver fails."""
-    path, n = ignition.path(), len(ignition.half)
+    path = replace(ignition, largest=OF_STAGES).path()
+    n = len(ignition.half)
     times, T = np.full(n, np.inf), np.full(n, np.nan)
     failed = np.isnan(path.states[-1, :, 0])
     peaks = [

@@ -55,7 +55,8 @@ class Path:
 class Ignition:
     """Ignitions of n mixtures: initial states (n, 2 + n_species), [T, p, Y], the time (n,) [s] to
     half of their rise of T, the rise (n,) [K], and the time [s] after which nothing is looked for.
-    species: the index of one whose maximum is looked for, None for dT/dt."""
+    species: the index of one whose maximum is looked for, None for dT/dt; largest: share of the
+    rise by which T changes in a step."""
 
     solver: Integrator
     tolerance: float
@@ -64,6 +65,7 @@ class Ignition:
     rise: Rows
     longest: float
     species: int | None = None
+    largest: float = LARGEST
 
     def of(self, rows: np.ndarray) -> "Ignition":
         """Some of them."""
@@ -108,7 +110,8 @@ class Ignition:
     def _limit(self, risen: Rows, rows: np.ndarray) -> Rows:
         """The largest change of T in a step (n,) [K], of mixtures whose T has risen so much."""
         rise = self.rise[rows]  # which the largest T on the path may exceed
-        return np.clip(risen, SMALLEST * rise, LARGEST * np.fmax(rise, risen))
+        share = self.largest / LARGEST
+        return np.clip(share * risen, SMALLEST * rise, self.largest * np.fmax(rise, risen))
 
     def _step(self, before: np.ndarray, dt: Rows, limit: Rows) -> tuple[np.ndarray, Rows]:
         """The states after steps, and the steps [s]: dt (n,), or shorter where T would rise by more

@@ -20,7 +20,6 @@ counts by the version of its interface (3.2), which gives the reference.
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache
@@ -30,6 +29,7 @@ import cantera as ct
 
 import combred
 from benchmarks.reached import ROOT, reached
+from combred.files.code import essence
 from combred.native import compilers
 from combred.processes.machine import machine
 
@@ -49,15 +49,9 @@ STEP, OF_STEP = f"{MODEL}.forms", (MODEL, CHEMISTRY)
 WRITER, OF_WRITER = f"{LIBRARY}.generator", (LIBRARY, *OF_SOLVER)
 NETWORK_SOURCE = ROOT / "combred/surrogates/library/source"
 BY_LIBTORCH = "torchscript"  # of these sources, for flow codes: no result is measured by them
-COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)  # or a literal
 
 
 # -- the digest ------------------------------------------------------------------------------------
-
-
-def essence(path: Path) -> str:
-    """The text of a source in C++ without comments and blanks."""
-    return " ".join(COMMENT.sub(lambda found: found[1] or " ", path.read_text()).split())
 
 
 def _sources(*folders: Path) -> list[str]:

@@ -49,8 +49,8 @@ def stirred(mechanism: Mechanism, solver: Solver, of: Conditions) -> dict:
     means in time. Where one is not hotter at its end than the coldest gas that ignites, it has gone
     out, and the reason is given ("skipped")."""
     reactors = StirredReactors(mechanism, of.mixture, cases(list(STIRRED)))
-    few = replace(reactors, cases=[replace(case, **SHORT) for case in reactors.cases])
-    short = {"short": beside_cvode(few, solver)}
+    small = replace(reactors, cases=[replace(case, **SHORT) for case in reactors.cases])
+    short = {"short": beside_cvode(small, solver)}
     exact = reactors.stir(Solver(mechanism, PRECISE))
     cold = [str(run.case) for run in exact if run.T[-1] < of.T0[0]]
     if cold:

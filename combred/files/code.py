@@ -39,7 +39,7 @@ def code_digest(module: str, root: Path = ROOT) -> str:
 
 def essence(path: Path) -> str:
     """The text of a source in C++ without comments and blanks."""
-    return " ".join(COMMENT.sub(lambda found: found[1] or " ", path.read_text()).split())
+    return " ".join(COMMENT.sub(lambda match: match[1] or " ", path.read_text()).split())
 
 
 def _path(module: str, root: Path) -> Path:

@@ -38,12 +38,12 @@ def detailed_delays(
     stage, first = np.full((2, len(T)), np.nan)
     ignites = np.flatnonzero(np.isfinite(delay))
     if len(ignites):
-        some = np.column_stack(begin)[ignites]
+        rows = np.column_stack(begin)[ignites]
         rise = (hottest - T)[ignites]
         if isinstance(detailed, Detailed):
-            stage[ignites] = detailed.first_stages(some, rise, MARGIN * delay[ignites])
+            stage[ignites] = detailed.first_stages(rows, rise, MARGIN * delay[ignites])
         else:
-            how = detailed, PATHS, some, delay[ignites], rise, LONGEST
+            how = detailed, PATHS, rows, delay[ignites], rise, LONGEST
             stage[ignites] = first_stage(Ignition(*how))[1]
     two = np.flatnonzero(np.isfinite(stage))
     if len(two):

@@ -57,29 +57,30 @@ def vertices(ignition: Ignition, path: Path, i: np.ndarray) -> Rows:
     """The times (n,) [s] of the maxima next to the samples i (n,) of a path, by steps that become
     shorter until a maximum moves by less than `CLOSE`; 0 of a dT/dt that is largest at the
     beginning."""
-    found, rows = np.full(len(i), np.nan), np.arange(len(i))
+    times, rows = np.full(len(i), np.nan), np.arange(len(i))
     slope = ignition.species is None
     sharp = replace(ignition, tolerance=min(ignition.tolerance, SHARP))
     while True:
-        at, values = path.samples(ignition.species)
-        vertex, columns = _vertex(at, values, i), np.arange(len(rows))
+        middles, values = path.samples(ignition.species)
+        vertex, columns = _vertex(middles, values, i), np.arange(len(rows))
         first = np.maximum(i - slope, 0)
         last = np.minimum(first + 3 - (not slope), len(path.times) - 1)
         start, end = path.times[first, columns], path.times[last, columns]
-        moved = np.abs(vertex - found[rows])
-        found[rows] = vertex
+        moved = np.abs(vertex - times[rows])
+        times[rows] = vertex
         early = end < SOONEST * ignition.half[rows]
-        found[rows[early & slope]] = 0.0
-        coarse = np.flatnonzero(~early & ~(moved <= CLOSE * vertex))
+        times[rows[early & slope]] = 0.0
+        unsure = np.isfinite(vertex) & ~(moved <= CLOSE * vertex)  # NaN where the solver fails
+        coarse = np.flatnonzero(~early & unsure)
         if not len(coarse):
-            return found
+            return times
         begin = path.states[first, columns][coarse]
         rows, start, dt = rows[coarse], start[coarse], (end - start)[coarse] / FINER
-        states, times = [begin], [start]
+        states, marks = [begin], [start]
         for _ in range(FINER):
             states.append(sharp.later(states[-1], dt))
-            times.append(times[-1] + dt)
-        path = Path(np.array(states), np.array(times))
+            marks.append(marks[-1] + dt)
+        path = Path(np.array(states), np.array(marks))
         values = path.samples(ignition.species)[1]
         i = np.where(np.isnan(values), -np.inf, values).argmax(axis=0)
 
@@ -125,18 +126,18 @@ def steepest_before_lull(t: np.ndarray, T: np.ndarray, rise: float) -> int:
     begin = int(np.argmax(lull))
     peak = int(np.argmax(slopes_before[:begin]))
     smallest = np.minimum.accumulate(slopes[begin:])
-    again = slopes[begin:] > np.maximum(AGAIN * smallest, NOISE * slopes[peak])
+    rises = slopes[begin:] > np.maximum(AGAIN * smallest, NOISE * slopes[peak])
     warmer = ends[begin:].max() > ends[begin] + least
     above = ends[peak] > T[0]  # gas that pyrolysis has cooled is warmed at first
-    return int(keep[peak]) if again.any() and warmer and above else -1
+    return int(keep[peak]) if rises.any() and warmer and above else -1
 
 
-def _vertex(at: np.ndarray, samples: np.ndarray, i: np.ndarray) -> Rows:
+def _vertex(middles: np.ndarray, samples: np.ndarray, i: np.ndarray) -> Rows:
     """The times (n,) of the maxima of parabolas through three samples (k, n), of which the middle
     ones, i (n,), are the largest; of a sample without neighbours its own time."""
     columns = np.arange(samples.shape[1])
-    rows = [np.clip(i + k, 0, len(at) - 1) for k in (-1, 0, 1)]
-    (a, b, c), (x, y, z) = ([table[row, columns] for row in rows] for table in (at, samples))
+    rows = [np.clip(i + k, 0, len(middles) - 1) for k in (-1, 0, 1)]
+    (a, b, c), (x, y, z) = ([table[row, columns] for row in rows] for table in (middles, samples))
     with np.errstate(all="ignore"):
         p, q = (b - a) * (y - z), (b - c) * (y - x)
         vertex = b - 0.5 * ((b - a) * p - (b - c) * q) / (p - q)

@@ -20,7 +20,7 @@ SMALLEST = 1e-3
 SAFETY = 1.5
 # First time step, as a share of the time to half of the rise.
 FIRST = 0.01
-# A time step as a share of the time, and the ratio of two steps after each other, at most.
+# A time step as a share of the time, and the ratio of two steps in turn, at most.
 OF_TIME, GROWTH = 0.2, 2.0
 # Share of the rise of T after which a path ends, once its maximum has passed.
 END = 0.95
@@ -43,12 +43,12 @@ class Path:
         fraction of a species, at its end. -inf after the end of a path."""
         steps = np.diff(self.times, axis=0)
         if species is None:
-            at, T = self.times[:-1] + 0.5 * steps, self.states[:, :, 0]
+            middles, T = self.times[:-1] + 0.5 * steps, self.states[:, :, 0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 values = np.diff(T, axis=0) / steps
         else:
-            at, values = self.times[1:], self.states[1:, :, 2 + species]
-        return at, np.where(steps > 0.0, values, -np.inf)
+            middles, values = self.times[1:], self.states[1:, :, 2 + species]
+        return middles, np.where(steps > 0.0, values, -np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +74,9 @@ class Ignition:
     def later(self, states: np.ndarray, dt: Rows) -> np.ndarray:
         """The states dt (n,) [s] later, NaN where the solver fails."""
         T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
-        after = self.solver.attempt(T, p, Y, dt, self.tolerance)
-        rows = np.column_stack([after.T, after.p, after.Y])
-        return np.where(after.error[:, None] <= 1.0, rows, np.nan)
+        solution = self.solver.attempt(T, p, Y, dt, self.tolerance)
+        rows = np.column_stack([solution.T, solution.p, solution.Y])
+        return np.where(solution.error[:, None] <= 1.0, rows, np.nan)
 
     def path(self) -> Path:
         """The path of each until `END` of its rise, and until its maximum has passed."""
@@ -87,19 +87,19 @@ class Ignition:
         while len(live) and len(states) <= MOST:
             before, t = states[-1][live], times[-1][live]
             limit = self._limit(before[:, 0] - coldest[live], live)
-            after, dt[live] = self._step(before, np.minimum(dt[live], self.longest - t), limit)
+            ends, dt[live] = self._step(before, np.minimum(dt[live], self.longest - t), limit)
             states.append(states[-1].copy())
             times.append(times[-1].copy())
-            states[-1][live], times[-1][live] = after, t + dt[live]
-            change = after[:, 0] - before[:, 0]
-            values = change / dt[live] if self.species is None else after[:, 2 + self.species]
+            states[-1][live], times[-1][live] = ends, t + dt[live]
+            change = ends[:, 0] - before[:, 0]
+            values = change / dt[live] if self.species is None else ends[:, 2 + self.species]
             top[live] = np.fmax(top[live], values)
-            coldest[live] = np.fmin(coldest[live], after[:, 0])
-            hot = after[:, 0] > self.states[live, 0] + END * self.rise[live]
+            coldest[live] = np.fmin(coldest[live], ends[:, 0])
+            hot = ends[:, 0] > self.states[live, 0] + END * self.rise[live]
             ended = hot & (values < PAST * top[live]) | (times[-1][live] >= self.longest)
-            ended |= np.isnan(after[:, 0])
+            ended |= np.isnan(ends[:, 0])
             # The next step, by which T would change by its limit, at the rate of this one.
-            limit = self._limit(after[:, 0] - coldest[live], live)
+            limit = self._limit(ends[:, 0] - coldest[live], live)
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(change > 0.0, limit / change, np.inf)
             longest = np.maximum(first[live], OF_TIME * times[-1][live])
@@ -114,14 +114,14 @@ class Ignition:
         return np.clip(share * risen, SMALLEST * rise, self.largest * np.fmax(rise, risen))
 
     def _step(self, before: np.ndarray, dt: Rows, limit: Rows) -> tuple[np.ndarray, Rows]:
-        """The states after steps, and the steps [s]: dt (n,), or shorter where T would rise by more
-        than its limit (n,) [K]."""
-        after = self.later(before, dt)
-        steep = np.flatnonzero(after[:, 0] - before[:, 0] > SAFETY * limit)
+        """The states at the ends of steps, and the steps [s]: dt (n,), or shorter where T would
+        rise by more than its limit (n,) [K]."""
+        ends = self.later(before, dt)
+        steep = np.flatnonzero(ends[:, 0] - before[:, 0] > SAFETY * limit)
         if len(steep):
             T, p, Y = before[steep, 0], before[steep, 1], before[steep, 2:]
             shorter = self.solver.time_to(T, p, Y, T + limit[steep], dt[steep], self.tolerance)
             dt = dt.copy()
             dt[steep] = np.where(shorter > 0.0, np.fmin(shorter, dt[steep]), 0.5 * dt[steep])
-            after[steep] = self.later(before[steep], dt[steep])
-        return after, dt
+            ends[steep] = self.later(before[steep], dt[steep])
+        return ends, dt

@@ -82,9 +82,9 @@ def or_largest_T(
     for end in times_until(longest):
         if not len(live):
             break
-        after = solver.attempt(T, p, Y, np.full(len(T), end - t), tolerance)
-        fine, t = after.error <= 1.0, end
-        T, p, Y, live = after.T[fine], after.p[fine], after.Y[fine], live[fine]
+        solution = solver.attempt(T, p, Y, np.full(len(T), end - t), tolerance)
+        fine, t = solution.error <= 1.0, end
+        T, p, Y, live = solution.T[fine], solution.p[fine], solution.Y[fine], live[fine]
         largest[live] = np.fmax(largest[live], T)
     hottest = burnt.copy()
     hottest[cold] = np.fmax(burnt[cold], largest)

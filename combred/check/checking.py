@@ -20,8 +20,9 @@ from combred.chemistry.fuel import name_mixture
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.chemistry.reactions import read_reactions
 from combred.config.fields import require
+from combred.files.code import code_digest
 from combred.files.records import read_begun, strict, write_record
-from combred.native.solver import Solver, generate
+from combred.native.solver import Solver
 from combred.processes.lock import opened_folder
 from combred.processes.machine import machine
 from combred.processes.threads import one_thread
@@ -87,7 +88,7 @@ def check_mechanism(  # noqa: PLR0913
             "conditions": strict(asdict(of)),
             "size": size,
             "version": combred.__version__,
-            "solver": hashlib.sha256("".join(generate(mechanism).values()).encode()).hexdigest(),
+            "code": code_digest(__name__),
         }
         record = read_begun(folder / RECORD, inputs, "check") or {
             "inputs": inputs,

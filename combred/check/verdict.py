@@ -15,11 +15,23 @@ PEAK_T = 1.0  # K, of a counterflow flame
 MEANS = 1e-3  # of the mean T of a stirred reactor
 
 
+# Of a flame or a reactor the rows beside CVODE: key, name, limit.
+BESIDE_CVODE = (
+    ("short", "mean T, few particles", MEANS),
+    ("reference", "one step, in doubles", REFERENCE),
+)
+CVODE = "CVODE"
+DOUBLES = "the solver in doubles"
+
+
 def judge(record: dict) -> list[dict]:
-    """Rows of the verdict: what was compared, the worst value found ("worst"), its "limit", its
-    "unit" ("1": relative; "K"; "states"), and whether it is "right"; `worst` is None where there is
-    no result, which is wrong, but for what could not be compared, with the reason
-    ("skipped")."""
+    """Rows of the verdict: what was compared, with what ("reference"), the worst value found
+    ("worst"), its "limit", its "unit" ("1": relative; "K"; "states"), and whether it is "right";
+    `worst` is None where there is no result, which is wrong, but for what could not be compared,
+    with the reason ("skipped").
+
+    A row whose reference is the solver in doubles is right only if those of CVODE are: both share
+    the rates. So each experiment has a row of CVODE."""
     parts = record["parts"]
     delays = [row for rows in ignition_parts(parts).values() for row in rows]
     rows = [_row("ignition delay", worst_delay(delays, TOLERANCE), DELAY)]
@@ -29,25 +41,37 @@ def judge(record: dict) -> list[dict]:
         elif not compared:
             rows.append(_left(name, "no ignition that was drawn suits this dt"))
     states = parts["states of flows"]
-    rows.append(_row("solver in doubles, states of flows", states["labels"], REFERENCE))
+    rows.append(_row("states of flows", states["labels"], REFERENCE))
     if lost := CHECKED - states["checked"]:
-        rows.append(_left("CVODE, states of flows", f"it fails in {lost} of {CHECKED} states"))
-    rows.append(_row("states of flows that are bad", states["bad"], 0, "states"))
-    rows.append(_row("states of flows that fail", states["failed"], 0, "states"))
+        rows.append(_left("states of flows", f"CVODE fails in {lost} of {CHECKED} states"))
+    rows.append(_row("states of flows that are bad", states["bad"], 0, "states", DOUBLES))
+    rows.append(_row("states of flows that fail", states["failed"], 0, "states", DOUBLES))
     for part, what, error, limit, unit in (
         ("stirred reactors", "mean T", "T", MEANS, "1"),
         ("premixed flame", "speed", "speed_error", SPEED, "1"),
         ("counterflow flame", "peak T", "peak_T_error", PEAK_T, "K"),
     ):
         found = parts[part]
+        rows += [
+            _row(f"{part}: {name}", found[key], limit_of)
+            for key, name, limit_of in BESIDE_CVODE
+            if key in found
+        ]
         if "skipped" in found:
-            rows.append(_left(f"{part}: {what}", found["skipped"], limit, unit))
+            rows.append(_left(f"{part}: {what}", found["skipped"], limit, unit, DOUBLES))
             continue
         off = [case["errors"][error]["largest"] for case in found.get("cases", [])]
         worst = max(map(size_of, off or [found["errors"][error]]))
-        rows.append(_row(f"{part}: {what}", worst, limit, unit))
-        rows.append(_row(f"{part}: solver in doubles", found["reference"], REFERENCE))
+        rows.append(_row(f"{part}: {what}", worst, limit, unit, DOUBLES))
     return rows
+
+
+def shares_cause(rows: list[dict]) -> list[str]:
+    """Of a verdict the names of the rows that are right beside the solver in doubles, which a row
+    of CVODE says is wrong; none where all rows of CVODE are right."""
+    if all(row["right"] for row in rows if row["reference"] == CVODE):
+        return []
+    return [row["what"] for row in rows if row["reference"] == DOUBLES and row["right"]]
 
 
 def ignition_parts(parts: dict) -> dict[str, list[dict]]:
@@ -72,12 +96,16 @@ def size_of(error: float | None) -> float:
     return math.inf if error is None or math.isnan(error) else abs(error)
 
 
-def _row(what: str, found: float | None, limit: float, unit: str = "1") -> dict:
+def _row(
+    what: str, found: float | None, limit: float, unit: str = "1", reference: str = CVODE
+) -> dict:
     worst = None if found is None or not math.isfinite(found) else found
     right = worst is not None and worst <= limit
-    row = {"what": what, "worst": worst, "limit": limit, "unit": unit}
+    row = {"what": what, "reference": reference, "worst": worst, "limit": limit, "unit": unit}
     return row | {"right": right, "skipped": ""}
 
 
-def _left(what: str, reason: str, limit: float = DELAY, unit: str = "1") -> dict:
-    return _row(what, None, limit, unit) | {"right": True, "skipped": reason}
+def _left(
+    what: str, reason: str, limit: float = DELAY, unit: str = "1", reference: str = CVODE
+) -> dict:
+    return _row(what, None, limit, unit, reference) | {"right": True, "skipped": reason}

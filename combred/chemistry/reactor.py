@@ -10,7 +10,7 @@ import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.states import Real, Rows, is_state, require_columns, states_of, steps_of
-from combred.chemistry.stepper import Solution, require_advanced
+from combred.chemistry.stepper import Solution, require_advanced, warn_of_pressure
 
 
 class IntegrationError(RuntimeError):
@@ -119,6 +119,7 @@ class CVODE:
         is not positive and finite, and where rows are no states or CVODE fails."""
         found = self.attempt(T, p, Y, dt)
         require_advanced(found, lambda _: "CVODE fails: take a shorter dt")
+        warn_of_pressure(p)
         return found.T, found.Y
 
     def attempt(self, T: Rows, p: Real, Y: Rows, dt: Real) -> Solution:

@@ -6,10 +6,13 @@ and gives those dt later, or a ValueError that names the rows that are no states
 be advanced.
 """
 
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from types import FrameType
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -24,6 +27,7 @@ from combred.chemistry.states import (
     wrong_with,
 )
 
+PACKAGE = str(Path(__file__).parents[1])  # the folder of combred
 USUAL_P = 100.0, 1e8  # Pa: outside it a unit was probably another
 
 
@@ -59,13 +63,16 @@ class Solution:
 class Stepper:
     """Whatever advances states by a method `attempt`: its checks, and the interface `Advance`."""
 
+    warns: bool = True  # of an unusual pressure
+
     def advance(
         self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None
     ) -> tuple[Rows, Rows]:
         """T (n,) [K] and Y (n, n_species) of the states T (n,) [K], p [Pa], Y (n, n_species), dt
         [s] later; p and dt: one for all, or (n,). tolerance: None for the default. Raises
         ValueError as `integrate`."""
-        found = self._checked(self.attempt(T, p, Y, dt, tolerance), p, dt)
+        found = self.checked(self.attempt(T, p, Y, dt, tolerance), dt)
+        self.warn_of(p)
         return found.T, found.Y
 
     def integrate(
@@ -78,19 +85,27 @@ class Stepper:
         and where rows are no states or could not be advanced, with the first of them, what is wrong
         and a hint. Warns where p is far outside what is usual.
         """
-        return self._checked(self.attempt(T, p, Y, dt, tolerance, max_steps), p, dt)
-
-    def _checked(self, found: Solution, p: Real, dt: Real) -> Solution:
-        """What was found of states at p [Pa] over dt [s], as `integrate` returns it."""
-        require_advanced(found, lambda i: self._why(found, i, steps_of(dt, len(found.T))[i]))
-        (low, high), given = self.usual_p(), np.asarray(p)
-        if given.size and (given.min() < low or given.max() > high):
-            # At the line of the program that calls; Python tells it once for each.
-            warnings.warn(
-                f"p of some states is far from {low:g} to {high:g} Pa: is it in Pa, not in atm?",
-                stacklevel=3,
-            )
+        found = self.checked(self.attempt(T, p, Y, dt, tolerance, max_steps), dt)
+        self.warn_of(p)
         return found
+
+    def checked(self, found: Solution, dt: Real) -> Solution:
+        """What was found of states over dt [s], as `integrate` returns it, without its warning."""
+        require_advanced(found, lambda i: self._why(found, i, steps_of(dt, len(found.T))[i]))
+        return found
+
+    def warn_of(self, p: Real) -> None:
+        """`warn_of_pressure` of p [Pa], one for all or (n,), unless a function that calls this one
+        has done so."""
+        if self.warns:
+            warn_of_pressure(p, self.usual_p())
+
+    def warned_of(self, p: Real) -> Self:
+        """This one for the calls of a function with states at p [Pa], which warns once."""
+        self.warn_of(p)
+        quiet = object.__new__(type(self))  # copy.copy would look for a library again
+        quiet.__dict__ |= self.__dict__ | {"warns": False}
+        return quiet
 
     def attempt(
         self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, max_steps: int = 0
@@ -108,6 +123,21 @@ class Stepper:
         return (
             f"after {found.steps[i]} steps it had not reached dt = {dt:g} s, or T had left "
             f"{LOWEST_T:g} to {HIGHEST_T:g} K: take a shorter dt, or a larger tolerance"
+        )
+
+
+def warn_of_pressure(p: Real, usual: tuple[float, float] = USUAL_P) -> None:
+    """Warn where a pressure [Pa], one for all or (n,), is outside the usual ones, at the line that
+    calls combred; Python tells it once for each line."""
+    (low, high), values = usual, np.asarray(p)
+    if values.size and (values.min() < low or values.max() > high):
+        frame: FrameType | None = sys._getframe()
+        level = 0
+        while frame and frame.f_code.co_filename.startswith(PACKAGE):
+            frame, level = frame.f_back, level + 1
+        warnings.warn(
+            f"p of some states is far from {low:g} to {high:g} Pa: is it in Pa, not in atm?",
+            stacklevel=level + 1,
         )
 
 

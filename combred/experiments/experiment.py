@@ -72,10 +72,13 @@ class Experiment(ABC, Generic[Run]):
         """How far references of the solver in doubles are from CVODE: (n,) differences, n <= 256,
         in one more step of their last states (`combred.chemistry.agreement`). NaN where CVODE
         fails, infinite where the solver does."""
-        ends = [self.end(run) for run in references]
-        gas = [np.column_stack(np.broadcast_arrays(T, p, dt)) for T, p, _, dt in ends]
+        return self.steps_from_cvode([self.end(run) for run in references])
+
+    def steps_from_cvode(self, states: list[State]) -> np.ndarray:
+        """As `differences_from_cvode`, of other states and their time steps."""
+        gas = [np.column_stack(np.broadcast_arrays(T, p, dt)) for T, p, _, dt in states]
         T, p, dt = spread(np.concatenate(gas)).T
-        Y = spread(np.concatenate([Y for _, _, Y, _ in ends]).clip(min=0.0))
+        Y = spread(np.concatenate([Y for _, _, Y, _ in states]).clip(min=0.0))
         after = Solver(self.mechanism).attempt(T, p, Y, dt, PRECISE).or_nan()
         off = difference_from_cvode(self.mechanism, (T, p, Y), dt, after)
         return np.where(np.isfinite(after[0]), off, np.inf)

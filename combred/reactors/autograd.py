@@ -87,7 +87,7 @@ class _Step(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, of: tuple[Integrator, float], T, p, Y, ln_A) -> Tensors:
-        solver, dt = of
+        solver, dt = of[0].warned_of(p.detach().numpy()), of[1]
         factors = None if ln_A is None else np.exp(ln_A.detach().numpy().astype(np.float64))
         ctx.solver, ctx.dt, ctx.factors = solver, dt, factors
         ctx.given = [x.detach().numpy().astype(np.float64) for x in (T, p, Y)]

@@ -40,6 +40,7 @@ def ignition_sensitivity(  # noqa: PLR0913
     `ignition_delay`, and for a solver without reactions to perturb.
     """
     states, factors = states_of(T, p, Y), factors_of(solver)
+    solver = solver.warned_of(p)
     T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
     base = ignition_delay(solver, T, p, Y, criterion, tolerance=tolerance, threads=threads)
     ignites = np.isfinite(base)

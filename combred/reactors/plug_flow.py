@@ -94,6 +94,7 @@ def plug_flow(  # noqa: PLR0913
     along = profile_of("pressure", own, len(x), n)
     if not np.allclose(along[0], now[1], 1e-6):
         raise ValueError(f"the first pressure is {along[0, 0]:g} Pa, and p {now[1][0]:g} Pa")
+    solver = solver.warned_of(along)
     flow = density(mechanism, now) * u * A[0]
     duct = _Duct(Wall.around(solver, n, heat_transfer, T_wall), x, A, along, flow)
     t, at = np.zeros(n), np.full(n, x[0])

@@ -63,6 +63,7 @@ def reactor(  # noqa: PLR0913
     along = None if profile is None else profile_of(name, profile, len(times), n)
     if along is not None and not solver.volume and not np.allclose(along[0], now[1], 1e-6):
         raise ValueError(f"the first pressure is {along[0, 0]:g} Pa, and p {now[1][0]:g} Pa")
+    solver = solver.warned_of(now[1] if along is None or solver.volume else along)
     wall = Wall.around(solver, n, heat_transfer, T_wall)
     rho, found = density(mechanism, now), [now]
     for i, dt in enumerate(np.diff(times)):

@@ -55,6 +55,7 @@ def psr(  # noqa: PLR0913
     constant volume, and where no steady state is found: it may oscillate.
     """
     inflows, tau = _rows(solver, (T, p, residence_time, heat_transfer, T_wall), Y)
+    solver = solver.warned_of(p)
     return _steady(solver, _branches(solver, inflows), tau)
 
 
@@ -90,6 +91,7 @@ def extinction_curve(  # noqa: PLR0913
     inflows, tau = _rows(solver, (T, p, longest, heat_transfer, T_wall), Y)
     if len(inflows) > 1:
         raise ValueError("an extinction curve is that of one inflow: give numbers, and one Y")
+    solver = solver.warned_of(p)
     (branch,) = branches = _branches(solver, inflows)
     hot, burnt = _steady(solver, branches, tau)
     if hot[0] < COLDEST:

@@ -10,9 +10,12 @@ from typing import cast
 
 import numpy as np
 
-from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
-from combred.experiments.ignition.criteria import SAMPLES, first_stage, times_to
+from combred.experiments.ignition.criteria import LONGEST, MARGIN, times_to
+from combred.experiments.ignition.criteria import TOLERANCE as PATHS
+from combred.experiments.ignition.maxima import first_stage
+from combred.experiments.ignition.path import Ignition
+from combred.experiments.ignition.rise import equilibrium_T, half_way, or_largest_T
 from combred.native.solver.library import Integrator
 from combred.skeletal.cases import Gas, Ranges, named, states
 from combred.skeletal.compiled import TOLERANCE, Chemistry
@@ -27,15 +30,21 @@ def detailed_delays(
 ) -> list[np.ndarray]:
     """Of each case (n,): T [K] at half its rise, the delay [s], T [K] of a first stage, and its
     time [s]; infinite delays of cases that do not ignite, NaN without a first stage."""
-    T, p, Y = states(mechanism, of, gases)
-    half = 0.5 * (T + equilibrium(mechanism.solution(transport=False), T, p, Y)[0])
-    half[half <= T] = np.inf  # hotter than its equilibrium
-    delay = times_to(cast(Integrator, detailed), (T, p, Y), half, tolerance=TOLERANCE)
+    begin = T, p, Y = states(mechanism, of, gases)
+    burnt = equilibrium_T(detailed, *begin)
+    hottest = or_largest_T(detailed, begin, burnt, LONGEST, TOLERANCE)
+    half = half_way(T, hottest)
+    delay = times_to(cast(Integrator, detailed), begin, half, tolerance=TOLERANCE)
     stage, first = np.full((2, len(T)), np.nan)
     ignites = np.flatnonzero(np.isfinite(delay))
-    begin = T[ignites], p[ignites], Y[ignites]
-    stepper = detailed.march(SAMPLES) if isinstance(detailed, Detailed) else detailed
-    stage[ignites] = first_stage(stepper, begin, half[ignites], delay[ignites], TOLERANCE)
+    if len(ignites):
+        rows = np.column_stack(begin)[ignites]
+        rise = (hottest - T)[ignites]
+        if isinstance(detailed, Detailed):
+            stage[ignites] = detailed.first_stages(rows, rise, MARGIN * delay[ignites])
+        else:
+            how = detailed, PATHS, rows, delay[ignites], rise, LONGEST
+            stage[ignites] = first_stage(Ignition(*how))[1]
     two = np.flatnonzero(np.isfinite(stage))
     if len(two):
         longest = LATEST * delay[two]

@@ -17,6 +17,7 @@ from combred.chemistry.reactor import REFERENCE, IntegrationError, Reactor, Tole
 from combred.chemistry.states import Real, Rows, Tolerance, states_of
 from combred.chemistry.stepper import Solution, Stepper
 from combred.experiments.ignition.delay import time_to
+from combred.experiments.ignition.maxima import steepest_before_lull
 from combred.native.solver.library import Integrator
 from combred.native.solver.multipliers import MultipliedSolver
 from combred.processes.workers import Ask, Processes
@@ -86,6 +87,12 @@ class Detailed(Stepper):
         n = len(T)
         given = states_of(T, p, Y), np.broadcast_to(until, n), np.broadcast_to(longest, n)
         return np.array(self.ask(_time_to, list(zip(*given, strict=True))))
+
+    def first_stages(self, states: np.ndarray, rise: Rows, longest: Rows) -> Rows:
+        """T (n,) [K] of first stages, as `combred.experiments.ignition.maxima.first_stage`, of
+        states [T, p, Y] (n, 2 + n_species) with a rise (n,) [K], in CVODE's own steps until
+        `longest` (n,) [s]; NaN where there is one stage."""
+        return np.array(self.ask(_first_stage, list(zip(states, rise, longest, strict=True))))
 
     def delays_of(self, skeleton: Skeleton, begin: tuple, until: Rows, longest: Rows) -> Rows:
         """As `time_to`, of a skeleton."""
@@ -167,6 +174,21 @@ def _attempt(own: _Own, task: tuple[np.ndarray, float, int]) -> tuple[np.ndarray
 def _time_to(own: _Own, task: tuple[np.ndarray, float, float]) -> float:
     state, until, longest = task
     return _time(own.exact, (state[0], state[1], state[2:]), float(until), float(longest))
+
+
+def _first_stage(own: _Own, task: tuple[np.ndarray, float, float]) -> float:
+    """NaN where CVODE fails, too."""
+    state, rise, longest = task
+    steps = [(0.0, float(state[0]))]
+    try:
+        own.rough.start(state[0], state[1], state[2:])
+        while steps[-1][0] < longest:
+            steps.append(own.rough.step())
+    except IntegrationError:
+        return np.nan
+    t, T = np.array(steps).T
+    i = steepest_before_lull(t, T, rise)
+    return 0.5 * float(T[i] + T[i + 1]) if i >= 0 else np.nan
 
 
 def _skeleton_time_to(own: _Own, task: tuple) -> float:

@@ -16,9 +16,9 @@ import numpy as np
 import combred
 from combred.chemistry.mechanism import Mechanism
 from combred.config.fields import require
+from combred.files.code import code_digest
 from combred.files.records import digest_of, read_begun, read_record, strict
 from combred.skeletal.cases import Ranges
-from combred.skeletal.references import code_digest
 
 RECORD = "reduce.json"
 LEAST = 1e-3  # limit of the errors: those of the judges themselves are a fifth of it
@@ -58,7 +58,7 @@ def begun(file: Path, mechanism: Mechanism, ranges: Ranges, wanted: Wanted) -> d
         "text": digest_of_text(mechanism.text.encode()),  # has the transport data, too
         "ranges": strict(asdict(ranges)),
         "version": combred.__version__,
-        "code": code_digest(),
+        "code": code_digest("combred.skeletal.reducing"),
     }
     inputs = of | asdict(wanted) | {"keep": sorted(wanted.keep)}
     before = read_record(file)

@@ -8,16 +8,16 @@ delays, one for the extinctions, one for each flame.
 import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import cantera as ct
 import numpy as np
 
-import combred
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.transport import lacking
 from combred.config.fields import require
+from combred.files.code import code_digest
 from combred.files.parts import Parts
 from combred.processes.workers import Processes, open_pool
 from combred.skeletal.cases import Cases, Ranges, states
@@ -117,7 +117,7 @@ class _Known:
             "mechanism": hashlib.sha256(mechanism.text.encode()).hexdigest(),
             "phase": mechanism.phase,
             **{key: asdict(getattr(asked, key)) for key in ("ranges", "cases", "how")},
-            "code": code_digest(),
+            "code": code_digest(__name__),
         }
         self.parts = Parts(folder / "references", inputs) if folder else None
 
@@ -131,12 +131,3 @@ class _Known:
             if self.parts:
                 self.parts.write(number, found)
         return found
-
-
-@cache
-def code_digest() -> str:
-    """Of the version of combred, and of the code of this subpackage."""
-    found = hashlib.sha256(combred.__version__.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        found.update(path.read_bytes())
-    return found.hexdigest()[:16]

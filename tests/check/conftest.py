@@ -27,12 +27,23 @@ def checked_in(tmp_path_factory, in_process):
     """A check of hydrogen with coarse flames, in this process: its folder and its numbers."""
     folder = tmp_path_factory.mktemp("check")
     with pytest.MonkeyPatch.context() as patch, in_process():
-        patch.setattr(flows, "PREMIXED", FlameMarch(cells=40, tolerance=0.02))
-        patch.setattr(flows, "COUNTERFLOW", CounterflowMarch(cells=40, tolerance=3.0))
-        patch.setattr(flows, "STEPS_PER_TIME", 100)
-        patch.setattr(flows, "STEPS_PER_STRAIN", 100)
-        patch.setattr(checking, "ROWS", 256)
+        make_coarse(patch)
         return folder, check_mechanism("h2o2.yaml", folder=folder, workers=1, size=0.05)
+
+
+def make_coarse(patch):
+    """Coarse flames, and few states."""
+    patch.setattr(flows, "PREMIXED", FlameMarch(cells=40, tolerance=0.02))
+    patch.setattr(flows, "COUNTERFLOW", CounterflowMarch(cells=40, tolerance=3.0))
+    patch.setattr(flows, "STEPS_PER_TIME", 100)
+    patch.setattr(flows, "STEPS_PER_STRAIN", 100)
+    patch.setattr(checking, "ROWS", 256)
+
+
+@pytest.fixture
+def coarse(monkeypatch):
+    """As of `checked_in`."""
+    make_coarse(monkeypatch)
 
 
 @pytest.fixture

@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 
 from combred.check import check_mechanism, checking, flows, states
-from combred.check.verdict import judge
+from combred.check.verdict import CVODE, judge, shares_cause
 from combred.chemistry.mechanism import mechanism_of_text
 from combred.experiments.premixed.flame import FlameMarch
 from combred.native.solver import Solver
+from combred.native.solver.generator import TOLERANCE
+from combred.native.solver.library import Integrator
+from combred.report.check import sentence
 
 
 def test_the_solver_of_hydrogen_is_right(checked, tmp_path):
     assert json.loads((tmp_path / "check.json").read_text())["verdict"] == checked["verdict"]
-    assert len(checked["verdict"]) == 10
+    assert len(checked["verdict"]) == 11
     for row in checked["verdict"]:
         assert row["right"] and row["worst"] is not None and not row["skipped"], row
     parts = checked["parts"]
@@ -91,7 +94,7 @@ def test_wrong_numbers_are_above_their_limits(checked):
     ]
     for wrong in (1e-2, None):
         assert verdict(lambda parts, x=wrong: parts["premixed flame"].update(reference=x)) == [
-            "premixed flame: solver in doubles"
+            "premixed flame: one step, in doubles"
         ]
 
     def nothing(parts):
@@ -113,6 +116,48 @@ def test_wrong_numbers_are_above_their_limits(checked):
     ]
     skipped = {"skipped": "no transport data"}
     assert verdict(lambda parts: parts.update({"counterflow flame": skipped})) == []
+
+
+EXPERIMENTS = {
+    "ignition delay", "states of flows", "stirred reactors", "premixed flame", "counterflow flame",
+}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_wrong_rates_are_told_in_every_experiment(h2o2, tmp_path, monkeypatch, in_process, coarse):
+    """Of a library whose rate of OH + H2 is a fifth too high, which stands for the right one
+    everywhere: a row of CVODE is above its limit in each experiment, and the page says that those
+    of the solver beside itself, which are right, share the cause."""
+    text = h2o2.text.replace("A: 2.16e+08", "A: 2.6e+08")
+    assert text != h2o2.text
+    wrong = Solver(mechanism_of_text(text, "h2o2.yaml", "")).library
+
+    def begin(self, mechanism, tolerance=TOLERANCE, volume=False, folder=None, enthalpy=False):
+        Integrator.__init__(self, wrong, tolerance, volume, enthalpy)
+        self.mechanism = mechanism
+
+    monkeypatch.setattr(Solver, "__init__", begin)
+    with in_process():
+        found = check_mechanism("h2o2.yaml", folder=tmp_path, workers=1, size=0.05)
+    rows = found["verdict"]
+    bad = {row["what"] for row in rows if row["reference"] == CVODE and not row["right"]}
+    assert {what.split(":")[0] for what in bad} == EXPERIMENTS
+    names = shares_cause(rows)
+    assert "premixed flame: speed" in names and "stirred reactors: mean T" in names
+    assert "share the cause" in sentence(found)
+
+
+def test_each_experiment_has_a_row_of_cvode(checked):
+    beside = {row["what"].split(":")[0] for row in checked["verdict"] if row["reference"] == CVODE}
+    assert beside == EXPERIMENTS and shares_cause(checked["verdict"]) == []
+
+
+def test_a_flame_that_goes_out_is_compared_before(h2o2, solver, conditions, monkeypatch):
+    """With CVODE, in the cells of Cantera's flame."""
+    monkeypatch.setattr(flows, "PREMIXED", FlameMarch(cells=40, tolerance=0.02))
+    monkeypatch.setattr(flows, "beside_itself", lambda *_: (None, None))
+    found = flows.where_possible(flows.premixed_flame, h2o2, solver, conditions)
+    assert "goes out" in found["skipped"] and 0.0 < found["reference"] < 1e-6
 
 
 def test_a_solver_that_fails_in_a_flow_is_wrong(h2o2, solver, conditions, monkeypatch):

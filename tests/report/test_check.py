@@ -19,7 +19,8 @@ def case(error):
 @pytest.fixture
 def record():
     """The numbers of a check, all within their limits, without a counterflow flame."""
-    row = {"unit": "1", "right": True, "skipped": ""}
+    row = {"unit": "1", "right": True, "skipped": "", "reference": "CVODE"}
+    flame = {"what": "counterflow flame: peak T", "reference": "the solver in doubles"}
     return {
         "inputs": {
             "mechanism": "gas.yaml", "phase": "gas", "sha256": "ab" * 32, "size": 1.0,
@@ -32,7 +33,7 @@ def record():
         "times": [{"dt": 1e-6, "seconds": 1e-6, "steps": 5.0, "cvode_seconds": 5e-4}],
         "verdict": [
             {**row, "what": "ignition delay", "worst": 5e-4, "limit": 1e-3},
-            {**row, "what": "counterflow flame: peak T", "worst": None, "limit": 1.0, "unit": "K",
+            {**row, **flame, "worst": None, "limit": 1.0, "unit": "K",
              "skipped": "gas.yaml has no transport data"},
         ],
         "parts": {
@@ -62,10 +63,11 @@ def test_the_page_says_what_was_found(tmp_path, record):
     assert "All 1 comparisons are within their limits" in found.text
     assert "fuel is H2:1" in found.text
     assert "1.00 µs on one core over 1e-6 s" in found.text
-    assert found.row("ignition delay") == ["0.05 %", "0.10 %"]
-    assert found.row("counterflow flame: peak T")[0] == (
-        "not compared: gas.yaml has no transport data"
-    )
+    assert found.row("ignition delay") == ["CVODE", "0.05 %", "0.10 %"]
+    assert found.row("counterflow flame: peak T")[:2] == [
+        "the solver in doubles", "not compared: gas.yaml has no transport data",
+    ]  # fmt: skip
+    assert "share the cause" not in found.text
     assert found.row("T0, p") == ["900 to 2000 K, 0.5 to 40 atm"] and "2 Plog" in found.text
     names = {path.stem for path in (tmp_path / "figures").iterdir()}
     assert names == {"delays", "flames", "stirred"} and len(found.all("img")) == 3
@@ -93,12 +95,14 @@ def test_what_is_above_a_limit_heads_the_page(tmp_path, record):
     record["verdict"][0] |= {"worst": None, "right": False}
     record["parts"]["ignitions, dt 1e-06 s"][0]["errors"]["0.001"] = None
     found = page(tmp_path, record)
-    assert "1 of 1 comparisons exceed their limit. The fuel is H2:1. 1 could not" in found.text
-    assert 'class="alarm"><strong>ignition delay</strong>: <strong>no result' in found.source
+    assert "1 of 1 comparisons exceed their limit." in found.text
+    assert "share the cause. The fuel is H2:1. 1 could not" in found.text
+    assert 'class="alarm"><strong>ignition delay</strong>, beside CVODE: <strong>' in found.source
+    assert "say nothing of it: counterflow flame: peak T." in found.text
     record["verdict"][0]["worst"] = 2e-3
-    assert comparisons(record).rows[0][1].endswith(" **above**")
+    assert comparisons(record).rows[0][2].endswith(" **above**")
     record["verdict"][0]["worst"] = 1.0004e-3
-    assert comparisons(record).rows[0][1:] == ["0.10004\u00a0% **above**", "0.10\u00a0%"]
+    assert comparisons(record).rows[0][2:] == ["0.10004\u00a0% **above**", "0.10\u00a0%"]
 
 
 def test_nothing_compared_is_told(tmp_path, record):

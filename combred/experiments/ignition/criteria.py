@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.species_names import species_index
 from combred.chemistry.states import (
     Real,
@@ -21,18 +20,25 @@ from combred.chemistry.states import (
     require_states,
     states_of,
 )
-from combred.chemistry.stepper import Stepper
-from combred.experiments.ignition.maxima import MARGIN, Way, maximum
-from combred.experiments.ignition.rollout import IGNITED
+from combred.experiments.ignition.maxima import first_stage, maximum
+from combred.experiments.ignition.path import Ignition
+from combred.experiments.ignition.rise import equilibrium_T, half_way, hottest_T
 from combred.native.solver.library import Integrator
 from combred.native.solver.sharing import PARTS, blocks_of
 
-LONGEST = 10.0  # s
-SHORTEST = 1e-5  # s, the first time within which a delay is looked for
-LONGER = 10.0  # the next, as often as needed: steps are shorter where the whole time is
-BLOCK = 1024  # mixtures whose states are kept on their way
-SAMPLES = 60  # steps of a delay in which stages are looked for
-STAGE, LULL = 20.0, 0.3  # K, of a first stage; dT/dt after it, a share of that in it
+# s, within which a delay is looked for.
+LONGEST = 10.0
+# s, the first time within which one is looked for.
+SHORTEST = 1e-5
+# Ratio of the next such time to the last: the solver's steps are shorter where the whole time is.
+LONGER = 10.0
+# Time over which a delay is computed at last, in delays.
+MARGIN = 1.75
+# Tolerance of paths by default. At the solver's own, .01, peaks of dilute gas are up to .2 % off;
+# at this one .01 %, in the same time, for the steps of a path are short.
+TOLERANCE = 1e-4
+# Mixtures whose paths are kept at once.
+BLOCK = 512
 REALS = float, int, np.floating, np.integer
 SPECIES = re.compile(r"peak (\S+)")
 
@@ -68,7 +74,7 @@ def ignition_delay(  # noqa: PLR0913
         raise ValueError(f"threads={threads!r}: give a whole number of at least 1")
     if np.ndim(longest) or not 0.0 < require_real("longest", longest) < np.inf:
         raise ValueError(f"longest={longest!r}: give a positive time [s]")
-    find = functools.partial(_delays, solver, kind, longest, tolerance)
+    find = functools.partial(_delays, solver.warned_of(p), kind, longest, tolerance)
     if threads == 1:
         return find(states)
     with ThreadPoolExecutor(threads) as pool:
@@ -106,30 +112,28 @@ def _delays(
     """The delays of states [T, p, Y] (n, 2 + n_species)."""
     begin = T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
     if kind == "half rise":
-        half = 0.5 * (T + _burnt(solver, *begin))
-        half[half <= T] = np.inf  # hotter than its equilibrium: it does not ignite
-        return times_to(solver, begin, half, longest, tolerance)
+        _require_equilibrium(solver)
+        return times_to(
+            solver, begin, half_way(T, equilibrium_T(solver, *begin)), longest, tolerance
+        )
     if isinstance(kind, float):
         return times_to(solver, begin, T + kind, longest, tolerance)
-    delay = _search(solver, begin, T + IGNITED, longest, tolerance)
-    ignites = np.flatnonzero(np.isfinite(delay))
-    if not len(ignites):
-        return delay
-    found = delay.copy()
-    if kind == "first stage":
-        begin = T[ignites], p[ignites], Y[ignites]
-        mark = first_stage(solver, begin, begin[0] + IGNITED, delay[ignites], tolerance)
-        found[ignites] = times_to(solver, begin, mark, longest, tolerance)
-    else:
-        species = kind if isinstance(kind, int) else None
-        for some in np.array_split(ignites, -(-len(ignites) // BLOCK)):
-            way = Way(solver, tolerance, species, T[some] + IGNITED)
-            found[some] = maximum(way, states[some], delay[some])
-    return found
+    tolerance = TOLERANCE if tolerance is None else tolerance
+    hottest = hottest_T(solver, begin, longest, tolerance)
+    delays = search(solver, begin, half_way(T, hottest), longest, tolerance)
+    delays[np.isnan(hottest)] = np.nan
+    ignites = np.flatnonzero(np.isfinite(delays))
+    for rows in np.array_split(ignites, -(-len(ignites) // BLOCK)) if len(ignites) else ():
+        ignition = Ignition(
+            solver, tolerance, states[rows], delays[rows], (hottest - T)[rows], longest,
+            kind if isinstance(kind, int) else None,
+        )  # fmt: skip
+        delays[rows] = first_stage(ignition)[0] if kind == "first stage" else maximum(ignition)
+    return delays
 
 
-def _burnt(solver: Integrator, T: Rows, p: Rows, Y: Rows) -> Rows:
-    """T (n,) [K] at equilibrium."""
+def _require_equilibrium(solver: Integrator) -> None:
+    """ValueError for a solver whose reactor has no equilibrium that Cantera computes."""
     if not hasattr(solver, "mechanism"):
         raise ValueError("criterion='half rise' takes a combred.solver, which has a mechanism")
     if solver.volume and solver.enthalpy:
@@ -137,8 +141,6 @@ def _burnt(solver: Integrator, T: Rows, p: Rows, Y: Rows) -> Rows:
             "criterion='half rise' has no equilibrium at constant density and enthalpy: give a "
             "rise of T [K]"
         )
-    gas = solver.mechanism.solution(transport=False)
-    return equilibrium(gas, T, p, Y, "UV" if solver.volume else "HP")[0]
 
 
 # -- times to a temperature ------------------------------------------------------------------------
@@ -154,7 +156,7 @@ def times_to(
     """The times (n,) [s] at which states begin = T, p, Y pass the temperatures `until` (n,) [K];
     infinite where they do not within `longest` [s]. As `Integrator.time_to`, but each is computed
     in a call whose time is about its own, which decides how accurate it is."""
-    times = _search(solver, begin, until, longest, tolerance)
+    times = search(solver, begin, until, longest, tolerance)
     found = np.flatnonzero(np.isfinite(times) & (times > 0.0))
     if len(found):
         (T, p, Y), limits = (x[found] for x in begin), MARGIN * times[found]
@@ -162,7 +164,7 @@ def times_to(
     return times
 
 
-def _search(
+def search(
     solver: Integrator,
     begin: tuple[Rows, Rows, Rows],
     until: Rows,
@@ -180,34 +182,3 @@ def _search(
             break
         limit = min(LONGER * limit, longest)
     return times
-
-
-# -- two stages ------------------------------------------------------------------------------------
-
-
-def first_stage(
-    solver: Stepper,
-    begin: tuple[np.ndarray, np.ndarray, np.ndarray],
-    half: np.ndarray,
-    delay: np.ndarray,
-    tolerance: Tolerance = None,
-) -> np.ndarray:
-    """The T (n,) [K] of a first stage: where dT/dt is largest before a lull, in which it is below
-    `LULL` of that; NaN where T rises by less than `STAGE` before it, or there is no lull."""
-    T, p, Y = begin
-    dt, found, marched = delay / SAMPLES, np.full(len(T), np.nan), [T]
-    for _ in range(SAMPLES):
-        after = solver.attempt(T, p, Y, dt, tolerance)
-        T, p, Y = after.T, after.p, after.Y
-        marched.append(T)
-    rows = np.array(marched)
-    T = marched[0]
-    for i in range(len(T)):
-        path = rows[: int((rows[:, i] < half[i]).sum()) + 1, i]
-        rise = np.diff(path)
-        lull = (rise < LULL * np.maximum.accumulate(rise)) & (path[:-1] > T[i] + STAGE)
-        if lull[:-1].any():
-            k = int(np.argmax(rise[: int(np.argmax(lull))]))
-            mark = 0.5 * (path[k] + path[k + 1])
-            found[i] = mark if mark > T[i] else np.nan  # pyrolysis cools the gas at first
-    return found

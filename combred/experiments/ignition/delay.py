@@ -13,11 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import FIRST, IntegrationError, Reactor
 from combred.chemistry.stepper import Advance
 from combred.experiments.experiment import ALONE, Experiment, OnProgress, silent
+from combred.experiments.ignition.rise import half_to_equilibrium
 from combred.experiments.ignition.rollout import Rollout, advance_until, mixtures
 from combred.processes.workers import Processes
 
@@ -82,12 +82,11 @@ class IgnitionDelays(Experiment[float]):
 
     @cached_property
     def beginnings(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The beginnings of n cases: T (n,) [K], p (n,) [Pa], Y (n, n_species); and half (n,) [K],
-        the mean of T and of that at equilibrium, NaN where Cantera finds none."""
+        """The beginnings of n cases: T (n,) [K], p (n,) [Pa], Y (n, n_species); and (n,) [K], half
+        of the rise to equilibrium, as `half_to_equilibrium`."""
         T, p = np.array([case.T0 for case in self.cases]), np.array([c.p for c in self.cases])
         Y = mixtures(self.mechanism, self.cases, self.mixture.fuel, self.mixture.oxidizer)
-        burnt, _ = equilibrium(self.mechanism.solution(transport=False), T, p, Y)
-        return T, p, Y, 0.5 * (T + burnt)
+        return T, p, Y, half_to_equilibrium(self.mechanism, T, p, Y)
 
     def reference(self, processes: Processes = ALONE) -> list[float]:
         """CVODE's delays [s], computed in this process."""

@@ -17,7 +17,8 @@ from combred.chemistry.stepper import Advance
 from combred.config.validation import ValidationSettings
 from combred.experiments.experiment import ALONE, Experiment, OnProgress, silent
 from combred.experiments.ignition.delay import ignition_delay
-from combred.experiments.ignition.rollout import IGNITED, Case, Rollout, integrate, march, mixtures
+from combred.experiments.ignition.rise import LEAST, half_to_equilibrium
+from combred.experiments.ignition.rollout import Case, Rollout, integrate, march, mixtures
 from combred.experiments.metrics import relative_error, summarize, worst
 from combred.processes.workers import Processes
 
@@ -66,25 +67,40 @@ class Ignitions(Experiment[Rollout]):
         ValueError where CVODE fails, where the case does not ignite within `LONGEST`, or where it
         takes more than `MOST_STEPS` steps."""
         reactor = Reactor(self.mechanism, *self.tolerances)
-        reactor.start(case.T0, case.p, Y0)
-        t, T = 0.0, case.T0
-        while t < LONGEST:
-            try:
-                t, T = reactor.step()
-            except IntegrationError as error:
-                raise ValueError(
-                    f"CVODE cannot integrate the case {case} ({error}): choose another T0, p or phi"
-                ) from error
-            if T > case.T0 + IGNITED:
-                steps = int(np.ceil((1.3 * t + self.burnt_time) / self.dt))
-                if steps > MOST_STEPS:
-                    raise ValueError(
-                        f"the case {case} takes {steps:.2g} steps of dt = {self.dt:g} s, and at "
-                        f"most {MOST_STEPS:,} are stored: give a larger dt, a shorter time "
-                        "of burnt gas or a hotter T0"
-                    )
-                return steps
-        raise ValueError(f"the case {case} does not ignite within {LONGEST} s: choose a hotter T0")
+        state = np.array([case.T0]), np.array([case.p]), Y0[None]
+        half = half_to_equilibrium(self.mechanism, *state)[0]
+        times, T = self._until(reactor, case, Y0, half)
+        if T[-1] <= half and T.max() > case.T0 + LEAST and not np.isfinite(half):
+            half = 0.5 * (case.T0 + T.max())  # hotter on its path than at equilibrium
+        ignited = np.flatnonzero(T > half)
+        if not len(ignited):
+            raise ValueError(
+                f"the case {case} does not ignite within {LONGEST} s: choose a hotter T0"
+            )
+        steps = int(np.ceil((1.3 * times[ignited[0]] + self.burnt_time) / self.dt))
+        if steps > MOST_STEPS:
+            raise ValueError(
+                f"the case {case} takes {steps:.2g} steps of dt = {self.dt:g} s, and at most "
+                f"{MOST_STEPS:,} are stored: give a larger dt, a shorter time of burnt gas or a "
+                "hotter T0"
+            )
+        return steps
+
+    def _until(
+        self, reactor: Reactor, case: Case, Y0: np.ndarray, half: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Times [s] and T [K] of CVODE's steps until T exceeds `half` [K], or until `LONGEST`."""
+        steps = [(0.0, case.T0)]
+        try:
+            reactor.start(case.T0, case.p, Y0)
+            while steps[-1][0] < LONGEST and not steps[-1][1] > half:
+                steps.append(reactor.step())
+        except IntegrationError as error:
+            raise ValueError(
+                f"CVODE cannot integrate the case {case} ({error}): choose another T0, p or phi"
+            ) from error
+        times, T = np.array(steps).T
+        return times, T
 
     def follow(
         self, advance: Advance, references: list[Rollout], on_progress: OnProgress = silent
@@ -115,7 +131,7 @@ class Ignitions(Experiment[Rollout]):
 def _case_errors(mechanism: Mechanism, rollout: Rollout, reference: Rollout) -> dict:
     """The errors of one case."""
     case = reference.case
-    burnt_T = float(reference.T[-1])
+    burnt_T = float(reference.T.max())
     delay = ignition_delay(mechanism, rollout, burnt_T)
     reference_delay = ignition_delay(mechanism, reference, burnt_T)
     return {

@@ -14,8 +14,8 @@ import numpy as np
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import FIRST, REFERENCE, IntegrationError, Reactor, Tolerances
 from combred.chemistry.stepper import Advance, advance_each
+from combred.experiments.ignition.rise import LEAST, half_to_equilibrium
 
-IGNITED = 400.0  # K: a mixture has ignited where T is this much above its initial value
 HOTTEST, WIDE = 2000.0, 200.0  # K, of initial temperatures, and of their range at least
 STILL = 1e-12  # of mass fractions: less has not reacted
 TRIED = np.arange(500.0, 2200.0, 25.0)  # K, of the lowest temperature that ignites
@@ -109,16 +109,18 @@ def mixtures(mechanism: Mechanism, todo: list[Case], fuel: str, oxidizer: str) -
 def history(
     reactor: Reactor, case: Case, Y0: np.ndarray, longest: float, burnt_time: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """t (n,) [s] and T (n,) [K] of a case at CVODE's own steps, up to `burnt_time` [s] after
-    ignition, or up to `longest` [s] where it does not ignite.
+    """t (n,) [s] and T (n,) [K] of a case at CVODE's own steps, up to `burnt_time` [s] after half
+    of its rise to equilibrium, or up to `longest` [s] where it does not ignite.
 
     Y0 (n_species,): initial mass fractions. Raises IntegrationError.
     """
     reactor.start(case.T0, case.p, Y0)
     steps, ignited_at = [(0.0, case.T0), (FIRST, reactor.advance(FIRST)[0])], None
+    state = np.array([case.T0]), np.array([case.p]), Y0[None]
+    half = half_to_equilibrium(reactor.mechanism, *state)[0]
     while steps[-1][0] < longest:
         steps.append(reactor.step())
-        if ignited_at is None and steps[-1][1] > case.T0 + IGNITED:
+        if ignited_at is None and steps[-1][1] > half:
             ignited_at = steps[-1][0]
         if ignited_at is not None and steps[-1][0] > ignited_at + burnt_time:
             break
@@ -161,18 +163,22 @@ def coldest_ignition(
     within: float = WITHIN,
 ) -> float:
     """The lowest of the temperatures `TRIED` [K] at which the stoichiometric mixture of fuel and
-    oxidizer (compositions in moles) ignites within a time [s] at p [Pa]. Raises ValueError where
-    it ignites at none."""
+    oxidizer (compositions in moles) ignites within a time [s] at p [Pa], that is passes half of its
+    rise to equilibrium. Raises ValueError where it ignites at none."""
     Y = np.tile(mechanism.mixture(fuel, oxidizer, 1.0), (len(TRIED), 1))
-    T, later = solver.advance(TRIED, np.full(len(TRIED), p), Y, within)
-    ignited = np.flatnonzero(T > TRIED + IGNITED)
+    pressures = np.full(len(TRIED), p)
+    T, later = solver.advance(TRIED, pressures, Y, within)
+    half = half_to_equilibrium(mechanism, TRIED, pressures, Y)
+    ignited = np.flatnonzero(T > half)
     if not len(ignited):
         remedy = "name another fuel or oxidizer"
-        if np.abs(later - Y).max() < STILL:
+        if not np.isfinite(half).any():
+            remedy += f": at equilibrium T is less than {LEAST:g} K higher"
+        elif np.abs(later - Y).max() < STILL:
             remedy += ", or a mechanism whose reactions form radicals of these species (initiation)"
         raise ValueError(
             f"{mechanism.name}: {fuel} in {oxidizer} does not ignite within {within:g} s below "
-            f"{TRIED[-1]:g} K at {p / ct.one_atm:g} atm, by a rise of T of {IGNITED:g} K: {remedy}"
+            f"{TRIED[-1]:g} K at {p / ct.one_atm:g} atm, by half of its rise of T: {remedy}"
         )
     return float(TRIED[ignited[0]])
 

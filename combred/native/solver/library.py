@@ -74,7 +74,8 @@ class Integrator(Stepper):
         self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, threads: int = 1
     ) -> tuple[Rows, Rows]:
         """As `Stepper.advance`; threads: how many share the states, without sources."""
-        found = self._checked(self._attempt_on(threads, T, p, Y, dt, tolerance), p, dt)
+        found = self.checked(self._attempt_on(threads, T, p, Y, dt, tolerance), dt)
+        self.warn_of(p)
         return found.T, found.Y
 
     def integrate(  # noqa: PLR0913
@@ -88,7 +89,9 @@ class Integrator(Stepper):
         threads: int = 1,
     ) -> Solution:
         """As `Stepper.integrate`; threads as in `advance`."""
-        return self._checked(self._attempt_on(threads, T, p, Y, dt, tolerance, max_steps), p, dt)
+        found = self.checked(self._attempt_on(threads, T, p, Y, dt, tolerance, max_steps), dt)
+        self.warn_of(p)
+        return found
 
     def _attempt_on(self, threads: int, T: Rows, p: Real, Y: Rows, *how) -> Solution:
         if threads == 1:
@@ -129,18 +132,22 @@ class Integrator(Stepper):
         chosen = self.tolerance if tolerance is None else tolerance
         how = longest, chosen, 0, self.reactor, (wanted, times)
         error, _ = self.library.integrate_in_place(states, *how)
+        self.warn_of(p)
         return np.where(error <= 1.0, times, np.nan)
 
     def rates(self, T: Rows, p: Real, Y: Rows) -> tuple[Rows, Rows]:
         """Net production rate dY/dt and destruction rate [1/s] of each species, (n, n_species)
         each, at T (n,) [K], p [Pa], one for all or (n,), Y (n, n_species); net 0 of inert species.
         Raises ValueError as `states_of` and `require_rates`."""
-        return self.library.rates(require_rates(states_of(T, p, Y)))
+        states = require_rates(states_of(T, p, Y))
+        self.warn_of(p)
+        return self.library.rates(states)
 
     def jacobian(self, T: float, p: float, Y: np.ndarray) -> np.ndarray:
         """d(dT/dt, dY/dt) / d(T, Y) of one state, (1 + n_species, 1 + n_species): T [K], p [Pa], Y
         (n_species,), each Y by itself, of this reactor. Raises ValueError as `rates`."""
         state = require_rates(states_of(np.array([T]), p, np.asarray(Y)[None]))
+        self.warn_of(p)
         return self.library.jacobian(state[0], self.reactor)
 
 
@@ -172,7 +179,9 @@ class Solver(Integrator):
         from combred.native.solver.multipliers import MultipliedSolver
 
         of = self.mechanism, factors, self.tolerance, self.volume, self.enthalpy
-        return MultipliedSolver(*of).with_sources(self.sources)
+        found = MultipliedSolver(*of).with_sources(self.sources)
+        found.warns = self.warns
+        return found
 
     def __repr__(self) -> str:
         kept, of = ("pressure", "volume", "density and enthalpy")[self.reactor], self.mechanism

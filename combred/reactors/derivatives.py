@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from combred.chemistry.states import Real, Rows, states_of
-from combred.experiments.ignition.criteria import ignition_delay
+from combred.experiments.ignition.criteria import LONGEST, ignition_delay, times_to
+from combred.experiments.ignition.rise import half_way, hottest_T
 from combred.native.solver.library import Integrator
 from combred.reactors.wall import mechanism_of
 
@@ -27,7 +28,7 @@ def ignition_sensitivity(  # noqa: PLR0913
     T: Rows,
     p: Real,
     Y: Rows,
-    criterion: str | float = 400.0,
+    criterion: str | float = "half rise",
     tolerance: float = SHARP,
     threads: int = 1,
 ) -> Rows:
@@ -35,23 +36,31 @@ def ignition_sensitivity(  # noqa: PLR0913
     [Pa], Y (n, n_species): forward and reverse rate constants change together, as with Cantera's
     `set_multiplier`. Negative: the reaction promotes ignition.
 
-    solver, criterion: as of `combred.ignition_delay`; a rise of T takes the least time. All are NaN
-    of a mixture that does not ignite. threads: how many share the reactions. Raises ValueError as
-    `ignition_delay`, and for a solver without reactions to perturb.
+    solver, criterion: as of `combred.ignition_delay`; times to a temperature, "half rise" or a rise
+    of T [K], are the quickest. "half rise" is half of the rise to equilibrium, or to the largest T
+    of a gas that becomes hotter. All are NaN of a mixture that does not ignite. threads: how many
+    share the reactions. Raises ValueError as `ignition_delay`, and for a solver without reactions
+    to perturb.
     """
     states, factors = states_of(T, p, Y), factors_of(solver)
     solver = solver.warned_of(p)
     T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
-    base = ignition_delay(solver, T, p, Y, criterion, tolerance=tolerance, threads=threads)
-    ignites = np.isfinite(base)
+    if criterion == "half rise":
+        until = half_way(T, hottest_T(solver, (T, p, Y), LONGEST, tolerance))
+        base = times_to(solver, (T, p, Y), until, tolerance=tolerance)
+    else:
+        base = ignition_delay(solver, T, p, Y, criterion, tolerance=tolerance, threads=threads)
+        until = np.full(len(T), np.nan) if isinstance(criterion, str) else T + criterion
+    ignites = np.isfinite(base) & (base > 0.0)
     found = np.full((len(T), len(factors)), np.nan)
-    T, p, Y, longest = T[ignites], p[ignites], Y[ignites], MARGIN * base[ignites]
+    T, p, Y, until = T[ignites], p[ignites], Y[ignites], until[ignites]
+    longest = MARGIN * base[ignites]
 
     def ln_delay(changed: np.ndarray) -> Rows:
         own = solver.with_multipliers(changed)  # type: ignore[attr-defined]
-        if isinstance(criterion, str):
+        if np.isnan(until).any():
             return np.log(ignition_delay(own, T, p, Y, criterion, tolerance=tolerance))
-        return np.log(own.time_to(T, p, Y, T + criterion, longest, tolerance))
+        return np.log(own.time_to(T, p, Y, until, longest, tolerance))
 
     if ignites.any():
         found[ignites] = _by_rates(ln_delay, factors, threads).T

@@ -62,8 +62,8 @@ def ignition_delay(  # noqa: PLR0913
     species, that of its largest mass fraction, until it falls by 30 % after the ignition; "first
     stage", of the largest dT/dt before a lull, where there are two stages. Infinite where the
     mixture does not ignite within `longest` [s], or has no such stage or peak; for maxima and
-    stages, T has to rise by 400 K. NaN where the solver fails. tolerance: of the solver, as in
-    `advance`; threads: how many share the mixtures.
+    stages, T has to pass half of its rise, which is 1 K at least. NaN where the solver fails.
+    tolerance: of the solver, as in `advance`; threads: how many share the mixtures.
 
     Raises ValueError for another criterion, and for states that are not valid.
     """

@@ -6,6 +6,8 @@ Takes the numbers of check.json; gives rows of plain numbers, which the page sho
 import math
 
 from combred.chemistry.agreement import CHECKED
+from combred.experiments.cells import STEADY, UNSTEADY
+from combred.experiments.stirred.reactor import FINISHED
 from combred.native.solver.generator import TOLERANCE
 
 DELAY = 1e-3  # largest error of an ignition delay at the default tolerance
@@ -13,16 +15,17 @@ REFERENCE = 1e-4  # largest difference of the solver in doubles from CVODE, of t
 SPEED = 1e-3  # of a premixed flame
 PEAK_T = 1.0  # K, of a counterflow flame
 MEANS = 1e-3  # of the mean T of a stirred reactor
+NOT_IGNITED = "a case does not ignite"
 
 
 def judge(record: dict) -> list[dict]:
     """Rows of the verdict: what was compared, the worst value found ("worst"), its "limit", its
     "unit" ("1": relative; "K"; "states"), and whether it is "right"; `worst` is None where there is
     no result, which is wrong, but for what could not be compared, with the reason
-    ("skipped")."""
+    ("skipped"), and for what failed, with its outcome ("failure")."""
     parts = record["parts"]
     delays = [row for rows in ignition_parts(parts).values() for row in rows]
-    rows = [_row("ignition delay", worst_delay(delays, TOLERANCE), DELAY)]
+    rows = [_row("ignition delay", worst_delay(delays, TOLERANCE), DELAY, failure=NOT_IGNITED)]
     for name, compared in ignition_parts(parts).items():
         if lost := len(parts[name]) - len(compared):
             rows.append(_left(name, f"CVODE fails in {lost} of {len(parts[name])} ignitions"))
@@ -45,9 +48,19 @@ def judge(record: dict) -> list[dict]:
             continue
         off = [case["errors"][error]["largest"] for case in found.get("cases", [])]
         worst = max(map(size_of, off or [found["errors"][error]]))
-        rows.append(_row(f"{part}: {what}", worst, limit, unit))
+        failed = failure_of(found)
+        worst = math.inf if failed else worst
+        rows.append(_row(f"{part}: {what}", worst, limit, unit, failed))
         rows.append(_row(f"{part}: solver in doubles", found["reference"], REFERENCE))
     return rows
+
+
+def failure_of(part: dict) -> str:
+    """The outcome of the flame or of a reactor of a part that failed, as "went out"; "" if none."""
+    cases = [*part.get("cases", []), part, part.get("errors", {})]
+    outcomes = [case["outcome"] for case in cases if "outcome" in case]
+    failed = [outcome for outcome in outcomes if outcome not in (STEADY, UNSTEADY, FINISHED)]
+    return failed[0] if failed else ""
 
 
 def ignition_parts(parts: dict) -> dict[str, list[dict]]:
@@ -72,11 +85,12 @@ def size_of(error: float | None) -> float:
     return math.inf if error is None or math.isnan(error) else abs(error)
 
 
-def _row(what: str, found: float | None, limit: float, unit: str = "1") -> dict:
+def _row(what: str, found: float | None, limit: float, unit: str = "1", failure: str = "") -> dict:
     worst = None if found is None or not math.isfinite(found) else found
     right = worst is not None and worst <= limit
     row = {"what": what, "worst": worst, "limit": limit, "unit": unit}
-    return row | {"right": right, "skipped": ""}
+    failed = found is not None and worst is None
+    return row | {"right": right, "skipped": "", "failure": failure if failed else ""}
 
 
 def _left(what: str, reason: str, limit: float = DELAY, unit: str = "1") -> dict:

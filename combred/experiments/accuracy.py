@@ -66,7 +66,7 @@ def errors_of(measured: dict) -> dict:
 def accuracy_of(card: dict) -> dict:
     """The table of any card in the form of today: of cards of format 3, which had the errors of one
     chemistry, the other is not measured."""
-    accuracy = dict(card.get("accuracy") or {})
+    accuracy: dict[str, Any] = dict(card.get("accuracy") or {})
     if "delay_error" in accuracy:
         errors = {key: accuracy.pop(key) for key in KEPT if key in accuracy}
         alone = accuracy.pop("network_alone", None)  # of combred.judge: its delays
@@ -74,7 +74,7 @@ def accuracy_of(card: dict) -> dict:
         columns = {BEHIND if compiled or alone else ALONE: errors}
         columns |= {ALONE: {"delay_error": alone}} if alone else {}
         accuracy.pop("rejected", None)  # follows from the limits
-        accuracy = {key: columns.get(key) for key in NAMES} | accuracy
+        accuracy = {**{key: columns.get(key) for key in NAMES}, **accuracy}
     for key in NAMES:
         if not isinstance(accuracy.get(key), dict):
             accuracy[key] = NOT_MEASURED

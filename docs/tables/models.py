@@ -3,7 +3,7 @@
 import numpy as np
 
 import combred
-from combred.experiments.accuracy import LEFT, NAMES, accuracy_of
+from combred.experiments.accuracy import LEFT, NAMES, NOT_MEASURED, accuracy_of
 
 from .markdown import both, code, percent, seconds, table
 from .results import ATM, chemistry, in_order, read, source, speeds
@@ -27,9 +27,17 @@ def errors_table() -> str:
     cards, rows = combred.models(), []
     for name in in_order(cards):
         accuracy = accuracy_of(cards[name])
-        late = (both(accuracy[key]["delay_error"], "median", "worst", digits=3) for key in NAMES)
-        rows.append((code(name), *late, percent(accuracy["left_to_solver"], digits=1)))
+        left = accuracy.get("left_to_solver")
+        share = NOT_MEASURED if left is None else percent(left, digits=1)
+        rows.append((code(name), *(_delays(accuracy[key]) for key in NAMES), share))
     return table(["delay, median / worst", *NAMES.values(), LEFT], rows)
+
+
+def _delays(errors: dict | str) -> str | None:
+    """Median and worst error of the delays; a text, "not measured", stays."""
+    if isinstance(errors, str):
+        return errors
+    return both(errors["delay_error"], "median", "worst", digits=3)
 
 
 def flames_table() -> str:

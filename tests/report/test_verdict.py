@@ -57,8 +57,8 @@ def test_the_head_tells_the_ranges_of_validation_and_training(whole, numbers):
     head = Page(whole / "report.html").text.replace(NBSP, " ").partition("Largest errors")[0]
     sampling = json.loads((whole / "settings.json").read_text())["sampling"]
     assert f"The states of the training have T0 {sampling['T0'][0]:g} to " in head
-    assert "network alone: delays off by 10.5 % (median) and 30.0 % (worst of 4" in said
-    assert "behind it: delays off by 3.50 % (median) and 10.0 % (worst of 4" in said
+    assert "network alone: delays off by 12.0 % (median) and 30.0 % (worst of 4" in said
+    assert "behind it: delays off by 4.00 % (median) and 10.0 % (worst of 4" in said
     assert "25.0 % of the states left to the solver" in said
     for key, error, outcome in ((ALONE, float("inf"), "went out"), (BEHIND, 0.0123, "steady")):
         flame = {"speed_error": {"worst": error}, "outcome": outcome}

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from combred.chemistry.mechanism import Mechanism, load_mechanism
 from combred.config.fields import shown
-from combred.experiments.accuracy import BEHIND, NAMES, REJECTED, exceeding, torchscript_name
 from combred.names import needing_train
 from combred.native import exporter
 from combred.native.library import Library
@@ -75,6 +74,7 @@ def export_surrogate(
     accept, and as `export`.
     """
     with needing_train("the export of a network"):
+        from combred.experiments.accuracy import exceeding, torchscript_name
         from combred.surrogates.files.card import own_card, require_card_of
         from combred.surrogates.files.export import export_torchscript, states_in_range
 
@@ -115,6 +115,8 @@ def _writer(
     mechanism, surrogate, card, title = _named(what, card, title)
     if surrogate is None:
         return mechanism, exporter.SOLVER_LIBRARY, partial(exporter.export, mechanism)
+    from combred.experiments.accuracy import BEHIND, REJECTED, exceeding
+
     if card is not None:
         from combred.surrogates.files.card import require_card_of
 
@@ -133,6 +135,8 @@ def _writer(
 
 def _require_accepted(exceeds: dict[str, str], accept: bool) -> None:
     """ValueError where errors exceed their limits (`exceeding`), unless accept."""
+    from combred.experiments.accuracy import NAMES, REJECTED
+
     if exceeds and not accept:
         why = "; ".join(f"{NAMES[key]}: {shown(text, 500)}" for key, text in exceeds.items())
         raise ValueError(

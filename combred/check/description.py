@@ -9,7 +9,6 @@ from pathlib import Path
 
 import cantera as ct
 
-from combred.experiments.accuracy import NAMES, accuracy_of, delays
 from combred.libraries import LIBRARY, load, names_mechanism
 from combred.native.damage import is_sealed
 from combred.native.exporter import SOLVER_LIBRARY
@@ -89,6 +88,8 @@ def _network(what: str) -> dict[str, str]:
 
 def _errors(card: dict) -> str:
     """The errors of a network alone and with the solver behind it, in words."""
+    from combred.experiments.accuracy import NAMES, accuracy_of, delays
+
     accuracy = accuracy_of(card)
     return "; ".join(f"{name}: {delays(accuracy, key)}" for key, name in NAMES.items())
 

@@ -122,8 +122,8 @@ def card_file(tmp_path):
 
 
 def test_other_formats_and_missing_cards_are_refused(card_file, tmp_path):
-    for other in (2, 4, None):
-        with pytest.raises(ValueError, match=f"format {other}, .* reads format 3: take"):
+    for other in (2, 5, None):
+        with pytest.raises(ValueError, match=f"format {other}, .* reads formats 3 and 4: take"):
             read_card(card_file({"format": other}))
     with pytest.raises(FileNotFoundError, match="no card at"):
         read_card(tmp_path / "none.json")

@@ -311,7 +311,8 @@ def test_the_exported_file_needs_operators_of_libtorch_only(exported, optimized)
 def test_the_card_is_in_the_exported_file_and_beside_it(exported):
     file, loaded, stored, card = exported
     beside = file.with_suffix(".json")
-    assert stored == card == json.loads(beside.read_text()) == read_card(beside)
+    assert stored == json.loads(beside.read_text()) == read_card(beside)
+    assert stored | {"accuracy": ACCURACY} == card
     for call in card["methods"]:
         assert callable(getattr(loaded, call.partition("(")[0]))
 

@@ -13,6 +13,7 @@ from combred.check.verdict import judge
 from combred.chemistry.mechanism import mechanism_of_text
 from combred.experiments.premixed.flame import FlameMarch
 from combred.native.solver import Solver
+from combred.report.check import value
 
 
 def test_the_solver_of_hydrogen_is_right(checked, tmp_path):
@@ -113,6 +114,20 @@ def test_wrong_numbers_are_above_their_limits(checked):
     ]
     skipped = {"skipped": "no transport data"}
     assert verdict(lambda parts: parts.update({"counterflow flame": skipped})) == []
+
+
+def test_what_fails_is_told_by_its_outcome(checked):
+    """And not as a number that is missing."""
+    parts = json.loads(json.dumps(checked["parts"]))
+    parts["ignitions, dt 1e-06 s"][0]["errors"]["0.001"] = None
+    parts["premixed flame"]["errors"] |= {"outcome": "went out", "speed_error": None}
+    parts["counterflow flame"] |= {"outcome": "not finite"}
+    parts["stirred reactors"]["cases"][1]["outcome"] = "went out"
+    told = {row["what"]: value(row) for row in judge(checked | {"parts": parts})}
+    assert told["ignition delay"] == "**a case does not ignite**"
+    assert told["premixed flame: speed"] == "**went out**"
+    assert told["counterflow flame: peak T"] == "**not finite**"
+    assert told["stirred reactors: mean T"] == "**went out**"
 
 
 def test_a_solver_that_fails_in_a_flow_is_wrong(h2o2, solver, conditions, monkeypatch):

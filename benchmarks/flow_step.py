@@ -166,10 +166,15 @@ def seconds_of(of: Chemistry, states: np.ndarray) -> float:
 
 # Points whose name stands below.
 BELOW = "GRI-3.0, reduced: 1 %", "CVODE, exact Jacobian, 0.0001", "CVODE, 1e-06"
-STYLES = {"mechanism": ("o", "tab:red"), "network": ("s", "tab:blue"), "peer": ("^", "black")}
+ALONE = "alone"  # the kind of `NETWORK` in the figure
+STYLES = {
+    **{"mechanism": ("o", "tab:red"), "network": ("s", "tab:blue")},
+    **{ALONE: ("D", "tab:cyan"), "peer": ("^", "black")},
+}
 TITLES = {
     "mechanism": "mechanism, by combred's solver",
-    "network": "network, with the solver behind it",
+    "network": "network with the solver behind it",
+    ALONE: "network alone",
     "peer": "other solvers of DRM19",
 }
 
@@ -180,8 +185,9 @@ def draw_figure(rows: dict[str, dict], path: Path) -> None:
 
     figure = Figure(figsize=(9, 4.6), layout="constrained")
     axis = figure.subplots()
+    kinds = {name: row["kind"] for name, row in rows.items()} | {NETWORK: ALONE}
     for kind, (marker, color) in STYLES.items():
-        some = {name: row for name, row in rows.items() if row["kind"] == kind}
+        some = {name: row for name, row in rows.items() if kinds[name] == kind}
         x = [1e6 * row["flow_step"] for row in some.values()]
         y = [100.0 * row["worst"] for row in some.values()]
         axis.loglog(x, y, marker, color=color, ms=6, label=TITLES[kind])

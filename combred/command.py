@@ -126,10 +126,10 @@ def export(given: Namespace) -> int:
         network_of(what)  # before it is said that something is compiled
     with console.heard(), progress(f"compiling for each kind of CPU: {given.what}"):
         if given.openfoam:
-            written, entries = native.export_case(what, given.folder, given.version)
+            written, entries = native.export_case(what, given.folder, given.version, given.accept)
         else:
             if isinstance(what, str):  # a network
-                written = combred.export_surrogate(what, given.folder)
+                written = combred.export_surrogate(what, given.folder, accept=given.accept)
             else:
                 written = native.export(what, given.folder)
     for path in written:
@@ -165,15 +165,17 @@ def models(given: Namespace) -> int:
             raise ValueError(f"there is no model {given.name}: {known} come with combred")
         print(json.dumps(combred.models()[given.name], indent=2))
         return 0
+    from combred.experiments.accuracy import ALONE, LEFT, NAMES, accuracy_of
     from combred.pipeline.console import show
     from combred.report.blocks import Table
-    from combred.report.formats import atmospheres, percent, span
+    from combred.report.formats import atmospheres, percent, span, worst_delay
 
-    heads = ["", "fuel", "mechanism", "species", "weights", "pressures [atm]", "time steps [s]",
-             "worst delay", "us a state"]  # fmt: skip
+    heads = ["", "fuel", "mechanism", "species", "weights", "p [atm]", "dt [s]",
+             NAMES[ALONE], "with the solver", LEFT, "us a state"]  # fmt: skip
     rows, machines = [], set()
     for name, card in combred.models().items():
         made, time = card["training"]["sampling"], card.get("time")
+        accuracy = accuracy_of(card)
         machines |= {time["machine"]} if time else set()
         rows.append([
             name,
@@ -183,13 +185,14 @@ def models(given: Namespace) -> int:
             f"{card['network']['weights']:,}",
             " to ".join(map(atmospheres, card["range"]["p"])),
             span(made["dt"]),
-            percent(card["accuracy"]["delay_error"]["worst"]),
+            *(worst_delay(accuracy[key]) for key in NAMES),
+            percent(accuracy.get("left_to_solver")),
             f"{1e6 * time['seconds']:.1f}" if time else "-",
         ])  # fmt: skip
     show(Table(heads, rows, "", left=3))
-    print("\nworst delay: by the network alone, in the ignitions of its run; README.md has others,")
-    print("with the solver behind it. us a state: of a flow, with the solver, on one core")
-    print(f"({' and '.join(machines)}).")
+    print(f"\n{NAMES[ALONE]}, with the solver (behind it): worst error of the ignition delay, in")
+    print(f"the ignitions of the card; of their states, the share that is {LEFT}. us a")
+    print(f"state: of a flow, with the solver, on one core ({' and '.join(machines)}).")
     return 0
 
 

@@ -4,7 +4,6 @@ Takes whatever advances (T, p, Y) by dt, as a network, a solver or a function of
 errors in ignitions and, if asked for, premixed flames, times, and the page judge.html.
 """
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -22,8 +21,9 @@ from combred.chemistry.states import Real, Rows, require_columns, states_of
 from combred.chemistry.stepper import Advance, advance_each
 from combred.config.export import ExportSettings
 from combred.config.fields import require
-from combred.config.reduction import CRITERIA, parse_criteria
+from combred.config.reduction import parse_criteria
 from combred.config.validation import ValidationSettings
+from combred.experiments.accuracy import ALONE, BEHIND, NAMES, describe_accuracy, exceeded
 from combred.experiments.experiment import Experiment
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.ignition.rollout import coldest_ignition
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 RECORD = "judge.json"
 STEPS, APART, CASES = 1600, 150.0, 3  # of ignitions: steps of the slowest; K between them; how many
-SOLVER, ALONE, BOTH, OTHER = "solver", "network alone", "network, solver behind it", "chemistry"
+SOLVER, OTHER = "solver", "chemistry"  # names, beside those of a network
 TIMED, REPEATS, SEED = 2048, 3, 0
 CVODE_TOLERANCE, CVODE_NAME = (1e-6, 1e-10), "CVODE, rtol 1e-06"
 
@@ -64,7 +64,8 @@ def judge(  # noqa: PLR0913
     has a method advance(T, p, Y, dt) -> (T, Y), as of `combred.chemistry.stepper.Advance`; or such
     a function. mechanism: or its file; by default advance.mechanism. fuel, oxidizer: in moles;
     "auto": the fuel that the mechanism was plainly made for, and air. accept: the largest errors
-    with which a network is accepted (export.accept). workers: processes, 0 for one a core. cases:
+    with which a chemistry is accepted, as export.accept; `combred.export_surrogate` takes them from
+    the card. workers: processes, 0 for one a core. cases:
     as the settings `validation`: T0 [K], p [Pa], phi, dt [s], flame_phi (no flames by default),
     flame_T [K], burnt_time [s]. By default those of the settings, inside the training range of a
     surrogate.
@@ -92,12 +93,13 @@ def judge(  # noqa: PLR0913
         "sha256": mechanism.sha256,
         "errors": errors,
         "curves": curves,
-        **_times(mechanism, judged, references["ignition"], settings.dt),
+        "times": _times(mechanism, judged, references["ignition"], settings.dt),
+        "solved": _share_left(judged, references["ignition"], errors),
         "machine": machine(),
         "limits": limits,
         "verdict": {name: exceeded(of, limits) for name, of in errors.items()},
     }
-    if ALONE in judged:
+    if NAMES[ALONE] in judged:
         record["card"] = _card(advance, record)
     write_record(folder / RECORD, strict(record))
     from combred.report.judged import write_judged  # matplotlib is slow to import
@@ -123,22 +125,6 @@ def _mechanism_of(advance: Any, mechanism: Mechanism | str | None) -> Mechanism:
         f"the species of {mechanism.name} are not those of the chemistry, {own.name}: give its own",
     )
     return mechanism
-
-
-def exceeded(measured: dict, limits: dict[str, float]) -> str:
-    """The errors of a network, as validation.json has them, that exceed their limits, in words; ""
-    where none does. Flames count where there are any."""
-    said = []
-    for kind, limit in limits.items():
-        flame = kind in PremixedFlames.limits
-        error, which = (PremixedFlames.limits if flame else Ignitions.limits)[kind]
-        if found := measured.get("flame") if flame else measured:
-            value = found[error][which]
-            value = math.inf if value is None else value  # None: infinite, in JSON
-            if not value <= limit:
-                amount = f"{value:.1%}" if math.isfinite(value) else "infinite"
-                said.append(f"the {CRITERIA[kind]} is {amount}, above {limit:.3g}")
-    return "; ".join(said)
 
 
 def temperatures(
@@ -182,7 +168,7 @@ def _judged(advance: Any) -> dict[str, Advance]:
     with needing_train("a network"):
         from combred.surrogates.library.behind import with_solver
         from combred.surrogates.library.choice import fastest
-    return {ALONE: fastest(advance, alone=True), BOTH: with_solver(advance)}
+    return {NAMES[ALONE]: fastest(advance, alone=True), NAMES[BEHIND]: with_solver(advance)}
 
 
 def _is_surrogate(advance: Any) -> bool:
@@ -250,10 +236,9 @@ def _curves(errors: dict, references: list, runs: dict[str, list]) -> dict:
 
 def _times(
     mechanism: Mechanism, judged: dict[str, Any], ignitions: list, dt: float
-) -> dict[str, Any]:
-    """Over states along the reference ignitions, "times": the time of a state [s] on one core by
-    name, the fastest of `REPEATS`, of Cantera's CVODE over a few of them; "solved": the share that
-    a network leaves to the solver, None without one."""
+) -> dict[str, float]:
+    """The time of a state [s] on one core by name, over states along the reference ignitions: the
+    fastest of `REPEATS`, of Cantera's CVODE over a few of them."""
     paths = [np.column_stack([r.T, np.full_like(r.T, r.case.p), r.Y]) for r in ignitions]
     some = np.random.default_rng(SEED).choice(np.concatenate(paths), TIMED)
     found = {}
@@ -266,21 +251,23 @@ def _times(
                 advance_each(one, rows[:, 0], rows[:, 1], rows[:, 2:], dt)
                 seconds.append((process_time() - begun) / len(rows))
         found[name] = min(seconds)
-    if BOTH not in judged:
-        return {"times": found, "solved": None}
-    steps = judged[BOTH].attempt(some[:, 0], some[:, 1], some[:, 2:], dt).steps
-    return {"times": found, "solved": float((steps > 0).mean())}
+    return found
+
+
+def _share_left(judged: dict[str, Any], ignitions: list, errors: dict) -> float | None:
+    """The share of the states of the ignitions that a network leaves to the solver; None where no
+    network is judged."""
+    if NAMES[BEHIND] not in judged:
+        return None
+    from combred.surrogates.timing import share_in_ignitions
+
+    return share_in_ignitions(judged[NAMES[BEHIND]], ignitions, errors[NAMES[BEHIND]])
 
 
 def _card(surrogate: "Surrogate", record: dict) -> dict:
-    """The card of a surrogate, with the errors that were measured: of the network with the solver
-    behind it, as the compiled one has it, and the worst of the network alone."""
-    from combred.surrogates.files.card import describe_accuracy, own_card
+    """The card of a surrogate, with the errors that were measured."""
+    from combred.surrogates.files.card import own_card
 
-    measured = record["errors"][BOTH]
-    accuracy = describe_accuracy(measured, record["inputs"])
-    accuracy["network_alone"] = record["errors"][ALONE]["delay_error"]
-    accuracy["left_to_solver"] = record["solved"]
-    if rejected := record["verdict"][BOTH]:
-        accuracy["rejected"] = rejected
-    return strict(own_card(surrogate, accuracy))
+    measured = {key: record["errors"][name] for key, name in NAMES.items()}
+    given = record["solved"], record["limits"], record["inputs"]
+    return strict(own_card(surrogate, describe_accuracy(measured, *given)))

@@ -34,7 +34,11 @@ LIBRARY = "libsurrogate.so"  # of a network
 
 
 def export(
-    what: "Exported", folder: Path | str, card: dict | None = None, title: str = ""
+    what: "Exported",
+    folder: Path | str,
+    card: dict | None = None,
+    title: str = "",
+    accept: bool = False,
 ) -> list[Path]:
     """Write a stiff solver of a mechanism, or a surrogate, for a flow solver: solver.cpp and
     libsolver.so, or surrogate.cpp and libsurrogate.so, and combred.h, to a folder; returns the
@@ -42,27 +46,35 @@ def export(
 
     what: a mechanism or the name of its file (.yaml, .yml); else a surrogate, or what
     `combred.load` takes: the name of a model that comes with combred, or a stageN.safetensors. Of a
-    surrogate: card, found with a name; title: which surrogate it is, for the head of surrogate.cpp.
+    surrogate: card, found with a name; title: which surrogate it is, for the head of surrogate.cpp;
+    accept: write it also where the errors of the network with the solver behind it exceed the
+    limits of its card, as rejected.cpp and librejected.so.
     A network that is too large for C++, or has none, becomes surrogate.pt, and libsurrogate.so
     calls LibTorch, with libsolver.so behind it. Raises FileNotFoundError where there is no such
-    mechanism or model, ValueError for a network that its card rejects, and as
+    mechanism or model, ValueError for errors above the limits unless accept, and as
     `combred.native.exporter.export`, which also says what happens without a C++ compiler.
     """
-    return _writer(what, card, title)[2](Path(folder))
+    return _writer(what, card, title, accept)[2](Path(folder))
 
 
 def export_surrogate(
-    what: "Surrogate | str | Path", folder: Path | str, card: dict | None = None
+    what: "Surrogate | str | Path",
+    folder: Path | str,
+    card: dict | None = None,
+    accept: bool = False,
 ) -> list[Path]:
     """Write all that a flow solver may take of a surrogate: surrogate.pt (TorchScript), its card
     surrogate.json, and the files of `export`; returns the paths of those written.
 
     what: a surrogate, or what `combred.load` takes. card: of the surrogate, as that of
-    `combred.judge`; by default that of the name, or one without measured errors. A card that says
-    `rejected` in its accuracy gives rejected.pt and its card alone, and the log tells why. Raises
-    as `export`.
+    `combred.judge`; by default that of the name, or one without measured errors. surrogate.pt is
+    the network alone, the library has the solver behind it. accept: write both also where the
+    errors of one exceed the limits of the card; what exceeds them is then rejected.pt, rejected.cpp
+    or librejected.so, and its card and head say so. Raises ValueError for such errors unless
+    accept, and as `export`.
     """
     with needing_train("the export of a network"):
+        from combred.experiments.accuracy import exceeding, torchscript_name
         from combred.surrogates.files.card import own_card, require_card_of
         from combred.surrogates.files.export import export_torchscript, states_in_range
 
@@ -71,53 +83,67 @@ def export_surrogate(
         raise ValueError("a mechanism has no network: combred.native.export writes its solver")
     card = card or own_card(surrogate)
     require_card_of(surrogate, card)
-    rejected = shown(_rejection(card), 1000)
-    path = Path(folder) / ("rejected.pt" if rejected else "surrogate.pt")
+    exceeds = exceeding(card)
+    _require_accepted(exceeds, accept)
+    path = Path(folder) / torchscript_name(exceeds)
     path.parent.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
-    if rejected:
-        log.warning("No library is written, the network is rejected: %s", rejected)
-    else:
-        written = export(surrogate, folder, card, title)
+    written = export(surrogate, folder, card, title, accept)
     if path not in written:  # a library that calls LibTorch has written it
         export_torchscript(path, surrogate, card, states_in_range(surrogate))
         written = [path, path.with_suffix(".json"), *written]
     return written
 
 
-def export_case(what: "Exported", case: Path | str, version: str = "") -> tuple[list[Path], str]:
+def export_case(
+    what: "Exported", case: Path | str, version: str = "", accept: bool = False
+) -> tuple[list[Path], str]:
     """As `combred.native.openfoam.case.export_case`, of what `export` takes. version: of OpenFOAM,
-    as v2312, 13, dev; by default the one that is sourced."""
+    as v2312, 13, dev; by default the one that is sourced; accept: as of `export`."""
     from combred.native.openfoam.case import export_case
     from combred.native.openfoam.versions import named
 
     of = named(version) if version else None
-    mechanism, library, write = _writer(what)
+    mechanism, library, write = _writer(what, accept=accept)
     return export_case(mechanism, case, library, write, of)
 
 
 def _writer(
-    what: "Exported", card: dict | None = None, title: str = ""
+    what: "Exported", card: dict | None = None, title: str = "", accept: bool = False
 ) -> tuple[Mechanism, str, Callable[[Path], list[Path]]]:
-    """The mechanism of what `export` takes, the name of its library, and what writes it."""
+    """The mechanism of what `export` takes, the name of its library, and what writes it. Raises
+    ValueError for errors above the limits, with the solver behind the network, unless accept."""
     mechanism, surrogate, card, title = _named(what, card, title)
     if surrogate is None:
         return mechanism, exporter.SOLVER_LIBRARY, partial(exporter.export, mechanism)
-    if why := _rejection(card):
-        raise ValueError(f"the network is rejected: {shown(why, 1000)}. A larger limit accepts it, "
-                         "as export.accept=ignition:5% of a run")  # fmt: skip
+    from combred.experiments.accuracy import BEHIND, REJECTED, exceeding
+
+    if card is not None:
+        from combred.surrogates.files.card import require_card_of
+
+        require_card_of(surrogate, card)
+    exceeds = {key: why for key, why in exceeding(card or {}).items() if key == BEHIND}
+    _require_accepted(exceeds, accept)
+    library = f"lib{REJECTED}.so" if exceeds else LIBRARY
     from combred.surrogates.library import generator, torchscript
 
     if generator.is_compiled(surrogate):
         extension = generator.extension(surrogate, card, title)
-        return mechanism, LIBRARY, partial(exporter.export, mechanism, extension=extension)
-    return mechanism, LIBRARY, partial(torchscript.export, surrogate, card=card, title=title)
+        return mechanism, library, partial(exporter.export, mechanism, extension=extension)
+    return mechanism, library, partial(torchscript.export, surrogate, card=card, title=title)
 
 
-def _rejection(card: object) -> str:
-    """Why a card rejects its network for flow codes; "" where it does not, or is no card."""
-    accuracy = card.get("accuracy") if isinstance(card, dict) else None
-    return accuracy.get("rejected", "") if isinstance(accuracy, dict) else ""
+def _require_accepted(exceeds: dict[str, str], accept: bool) -> None:
+    """ValueError where errors exceed their limits (`exceeding`), unless accept."""
+    from combred.experiments.accuracy import NAMES, REJECTED
+
+    if exceeds and not accept:
+        why = "; ".join(f"{NAMES[key]}: {shown(text, 500)}" for key, text in exceeds.items())
+        raise ValueError(
+            f"errors of this network exceed the limits of its card. {why}. accept=True (`combred "
+            f"export --accept`) writes what exceeds them as {REJECTED}.pt, {REJECTED}.cpp and "
+            f'lib{REJECTED}.so; a larger limit, as accept="ignition:50%" of combred.judge or '
+            "export.accept of a run, makes it a surrogate"
+        )
 
 
 def compile_cuda(what: "Exported", device: "torch.device | str" = "cuda") -> "CudaLibrary":

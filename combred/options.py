@@ -101,6 +101,8 @@ def _export(argument: Argument) -> None:
     argument("--phase", default="", help=PHASE)
     argument("--openfoam", action="store_true", help="FOLDER is a case of OpenFOAM: write also "
              "thermo, reactions (yours become NAME.orig) and dictionaries")  # fmt: skip
+    argument("--accept", action="store_true", help="of a network: write it although its errors "
+             "exceed the limits of its card, in files named rejected")  # fmt: skip
     argument("--version", default="", help="of OpenFOAM, as v2312, 13, dev; by default the one "
              "that is sourced, else v1912")  # fmt: skip
 

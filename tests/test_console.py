@@ -66,7 +66,10 @@ def test_models_are_listed(capsys):
     assert list(rows) == list(combred.models()) and "us a state" in head
     card = combred.models()["drm19-38k"]
     words = "CH4 drm19.yaml 21 37,184 0.3 to 60 1e-8 to 1e-5".split()
-    words += [f"{100 * card['accuracy']['delay_error']['worst']:.2f}"]
+    for key in ("network_alone", "with_solver"):
+        words += [f"{100 * card['accuracy'][key]['delay_error']['worst']:.2f}"]
+    words += [f"{100 * card['accuracy']['left_to_solver']:.2f}"]
+    assert "network alone" in head and "with the solver" in head and "left to the solver" in head
     words += [f"{1e6 * card['time']['seconds']:.1f}"]
     assert [word for word in rows["drm19-38k"].split()[1:] if word != "%"] == words
     assert rows["drm19-full"].split()[-1] == "-"
@@ -98,6 +101,9 @@ def test_check_says_what_a_library_or_a_network_is(tmp_path, capsys):
         assert command.main(["check", network]) == 0
         said = capsys.readouterr().out
         assert "9,792 weights, 84-48-48-48-24, corrects" in said and "0.3 to 60 atm" in said
+        told = "not measured" if network != "drm19-11k" else "delays off by"
+        assert f"network alone: {told}" in said
+        assert f"network with the solver behind it: {told}" in said
 
 
 @pytest.mark.parametrize(
@@ -115,7 +121,7 @@ def test_options_of_mechanisms_are_refused_elsewhere(words, option, capsys):
 def test_export_tells_what_is_written(tmp_path, monkeypatch, capsys):
     asked = []
 
-    def written(what, folder):
+    def written(what, folder, accept=False):
         return asked.append(what) or [folder / "a.cpp"]
 
     monkeypatch.setattr(combred.native, "export", written)

@@ -53,7 +53,7 @@ def _library(path: Path) -> dict[str, str]:
         found |= {"library": f"a network{weights}, and the stiff solver behind it"}
         T, p = (library.range_of("range", column) for column in (0, 1))
         found |= _ranges(T, p, library.range_of("dt_range"))
-        found |= {"digest": library.digest}
+        found |= {"errors": _errors(library.card), "digest": library.digest}
     name = library.card.get("mechanism", "its name is not told")
     return found | {
         "mechanism": f"{name}, sha256 {library.mechanism_sha256[:12]}",
@@ -64,12 +64,13 @@ def _library(path: Path) -> dict[str, str]:
 
 
 def _network(what: str) -> dict[str, str]:
-    from combred.surrogates.files.shipped import load
+    from combred.surrogates.files.shipped import card_of, load, network_of
 
     surrogate = load(what)  # needs torch, as what follows
     from combred.surrogates.files.card import training_range
     from combred.surrogates.files.storage import content_digest
 
+    card = card_of(network_of(what)) or {}
     mechanism, ranges = surrogate.mechanism, training_range(surrogate)
     does = "corrects quasi-steady-state steps" if surrogate.kinetics else "of the state alone"
     network = surrogate.network
@@ -77,11 +78,20 @@ def _network(what: str) -> dict[str, str]:
         "network": f"{network.n_weights:,} weights, {'-'.join(map(str, network.widths))}, {does}",
         "whole": "yes, by its digest",
         **_ranges(ranges["T"], ranges["p"], surrogate.dt_range),
+        "errors": _errors(card),
         "digest": content_digest(surrogate, mechanism),
         "mechanism": f"{mechanism.name}, sha256 {mechanism.sha256[:12]}",
         "species": f"{mechanism.n_species}: {' '.join(mechanism.species_names)}",
         "tolerance": f"{surrogate.TOLERANCE:g}",
     }
+
+
+def _errors(card: dict) -> str:
+    """The errors of a network alone and with the solver behind it, in words."""
+    from combred.experiments.accuracy import NAMES, accuracy_of, delays
+
+    accuracy = accuracy_of(card)
+    return "; ".join(f"{name}: {delays(accuracy, key)}" for key, name in NAMES.items())
 
 
 def _ranges(T: tuple[float, float], p: tuple[float, float], dt: tuple[float, float]) -> dict:

@@ -6,6 +6,8 @@ Takes the numbers of check.json; gives rows of plain numbers, which the page sho
 import math
 
 from combred.chemistry.agreement import CHECKED
+from combred.experiments.cells import STEADY, UNSTEADY
+from combred.experiments.stirred.reactor import FINISHED
 from combred.native.solver.generator import TOLERANCE
 
 DELAY = 1e-3  # largest error of an ignition delay at the default tolerance
@@ -13,6 +15,7 @@ REFERENCE = 1e-4  # largest difference of the solver in doubles from CVODE, of t
 SPEED = 1e-3  # of a premixed flame
 PEAK_T = 1.0  # K, of a counterflow flame
 MEANS = 1e-3  # of the mean T of a stirred reactor
+NOT_IGNITED = "a case does not ignite"
 
 
 # Of a flame or a reactor the rows beside CVODE: key, name, limit.
@@ -28,13 +31,13 @@ def judge(record: dict) -> list[dict]:
     """Rows of the verdict: what was compared, with what ("reference"), the worst value found
     ("worst"), its "limit", its "unit" ("1": relative; "K"; "states"), and whether it is "right";
     `worst` is None where there is no result, which is wrong, but for what could not be compared,
-    with the reason ("skipped").
+    with the reason ("skipped"), and for what failed, with its outcome ("failure").
 
     A row whose reference is the solver in doubles is right only if those of CVODE are: both share
     the rates. So each experiment has a row of CVODE."""
     parts = record["parts"]
     delays = [row for rows in ignition_parts(parts).values() for row in rows]
-    rows = [_row("ignition delay", worst_delay(delays, TOLERANCE), DELAY)]
+    rows = [_row("ignition delay", worst_delay(delays, TOLERANCE), DELAY, failure=NOT_IGNITED)]
     for name, compared in ignition_parts(parts).items():
         if lost := len(parts[name]) - len(compared):
             rows.append(_left(name, f"CVODE fails in {lost} of {len(parts[name])} ignitions"))
@@ -62,8 +65,18 @@ def judge(record: dict) -> list[dict]:
             continue
         off = [case["errors"][error]["largest"] for case in found.get("cases", [])]
         worst = max(map(size_of, off or [found["errors"][error]]))
-        rows.append(_row(f"{part}: {what}", worst, limit, unit, DOUBLES))
+        failed = failure_of(found)
+        worst = math.inf if failed else worst
+        rows.append(_row(f"{part}: {what}", worst, limit, unit, DOUBLES, failed))
     return rows
+
+
+def failure_of(part: dict) -> str:
+    """The outcome of the flame or of a reactor of a part that failed, as "went out"; "" if none."""
+    cases = [*part.get("cases", []), part, part.get("errors", {})]
+    outcomes = [case["outcome"] for case in cases if "outcome" in case]
+    failed = [outcome for outcome in outcomes if outcome not in (STEADY, UNSTEADY, FINISHED)]
+    return failed[0] if failed else ""
 
 
 def shares_cause(rows: list[dict]) -> list[str]:
@@ -96,13 +109,19 @@ def size_of(error: float | None) -> float:
     return math.inf if error is None or math.isnan(error) else abs(error)
 
 
-def _row(
-    what: str, found: float | None, limit: float, unit: str = "1", reference: str = CVODE
+def _row(  # noqa: PLR0913
+    what: str,
+    found: float | None,
+    limit: float,
+    unit: str = "1",
+    reference: str = CVODE,
+    failure: str = "",
 ) -> dict:
     worst = None if found is None or not math.isfinite(found) else found
     right = worst is not None and worst <= limit
     row = {"what": what, "reference": reference, "worst": worst, "limit": limit, "unit": unit}
-    return row | {"right": right, "skipped": ""}
+    failed = found is not None and worst is None
+    return row | {"right": right, "skipped": "", "failure": failure if failed else ""}
 
 
 def _left(

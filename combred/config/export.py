@@ -12,8 +12,10 @@ class ExportSettings:
 
     accept: str = setting(
         "ignition:10%,flame:10%",
-        "largest errors of the validation with which a network is exported; with larger ones the "
-        f"command writes rejected.pt alone, and fails; of {', '.join(CRITERIA)}",
+        "largest errors of the validation with which a network is exported. The library is judged "
+        "with the solver behind the network: above the limits the command writes rejected.pt "
+        "alone, and fails. surrogate.pt has no solver, and is named rejected.pt where the network "
+        f"alone exceeds them; of {', '.join(CRITERIA)}",
     )
 
     def __post_init__(self):

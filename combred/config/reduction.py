@@ -126,8 +126,9 @@ class ReductionSettings:
     )
     criteria: str = setting(
         "",
-        "largest errors that are accepted, as ignition:1%,flame:0.5%: stage 1 is then the smallest "
-        f"network found that meets them; of {', '.join(CRITERIA)}",
+        "largest errors that are accepted of the network alone, without the solver behind it, as "
+        "ignition:1%,flame:0.5%: stage 1 is then the smallest network found that meets them; of "
+        f"{', '.join(CRITERIA)}",
     )
     automatic: float = setting(
         0.0,

@@ -12,11 +12,11 @@ from pathlib import Path
 from rich.markup import escape
 
 from combred.experiments import judges
+from combred.experiments.accuracy import describe_accuracy
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.judges import References
 from combred.experiments.storage import Answers
 from combred.files.records import ANOTHER_RUN, read_record, require_same
-from combred.judging import exceeded
 from combred.pipeline import artefacts
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact, stored_inputs
@@ -32,7 +32,7 @@ from combred.pipeline.steps import train as training
 from combred.pipeline.steps.sample import Data, read_data
 from combred.pipeline.steps.validate import SETTINGS, load_validation, refer
 from combred.pipeline.tables import shape
-from combred.surrogates.files.card import describe_accuracy, describe_training, make_card
+from combred.surrogates.files.card import describe_training, make_card
 from combred.surrogates.library.choice import fastest
 from combred.surrogates.model.surrogate import Surrogate
 
@@ -123,10 +123,8 @@ def export(run: Run, data: Data, surrogates: list[Surrogate], validation: dict) 
     made = describe_training(asdict(s), run.mechanism, s.stage, data.table.rows, start)
     if data.table.provenance is None:
         made |= {"sampling": {}, "states_of": "the user"}
-    accuracy = describe_accuracy(measured, validation["inputs"])
-    if rejected := exceeded(measured, s.export.limits):
-        accuracy["rejected"] = rejected
-    card = make_card(surrogate, run.mechanism, accuracy, made)
+    given = measured["left_to_solver"], s.export.limits, validation["inputs"]
+    card = make_card(surrogate, run.mechanism, describe_accuracy(measured, *given), made)
     exporting.export(run.folder, surrogate, card, data)
 
 

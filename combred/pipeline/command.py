@@ -15,6 +15,7 @@ from rich.markup import escape
 from combred.chemistry.mechanism import load_mechanism
 from combred.config.command import resolve
 from combred.config.settings import Settings
+from combred.experiments.accuracy import BEHIND, NAMES
 from combred.files.records import read_record, write_record
 from combred.pipeline import assembly
 from combred.pipeline.console import console
@@ -111,14 +112,14 @@ def execute(run: Run) -> int:
             console.print(f"  [dim]{name}: {time.monotonic() - begun:.1f} s[/]")
         exported = read_record(run.path("export.json")) if only in ("", "export") else {}
         if not exported.get("all_ignite", True):
-            console.print("  [bold yellow]with the exported network some cases do not ignite[/]")
+            console.print(f"  [bold yellow]{NAMES[BEHIND]}: some cases do not ignite[/]")
         console.print(f"[bold]done[/] in {time.monotonic() - started:.0f} s")
         for path in results_of(run.folder):
             console.print(f"  {path}")
     if rejected := exported.get("rejected"):
         console.print(
-            f"[bold red]rejected for flow codes: {escape(rejected)}[/]. Train longer or reduce "
-            "less, or raise the limit, as export.accept=ignition:50%"
+            f"[bold red]rejected for flow codes, {NAMES[BEHIND]}: {escape(rejected)}[/]. Train "
+            "longer or reduce less, or raise the limit, as export.accept=ignition:50%"
         )
         return 1
     return 0

@@ -103,7 +103,8 @@ def comparisons(record: dict) -> Table:
 def value(row: dict) -> str:
     """The worst value of a row of the verdict; one that would read as its limit has all digits."""
     if row["worst"] is None:
-        return f"not compared: {row['skipped']}" if row["skipped"] else "**no result**"
+        failed = f"**{row.get('failure') or 'no result'}**"
+        return f"not compared: {row['skipped']}" if row["skipped"] else failed
     scale, unit = (100.0, "%") if row["unit"] == "1" else (1.0, row["unit"])
     found, limit = (
         percent(x) if unit == "%" else f"{significant(x, 2)} {unit}"

@@ -12,6 +12,8 @@ from functools import partial
 
 import numpy as np
 
+from combred.experiments.cells import STEADY, UNSTEADY
+from combred.experiments.stirred.reactor import FINISHED
 from combred.report.blocks import Block, Note, Picture, Section, Table, Text
 from combred.report.formats import NBSP, kelvin, percent, significant
 from combred.report.histories import draw_histories, history
@@ -30,11 +32,11 @@ def reference_said(off: float | None) -> str:
     )
 
 
-def flame_section(said: str, results: Results, curves: Curves, files: Files) -> Section:
+def flame_section(said: str, results: Results, curves: Curves | None, files: Files) -> Section:
     """Speeds, thicknesses, temperatures and profiles of premixed or counterflow flames. said: the
-    sentences that differ between pages. Keys of a row: "case", "outcome", the errors of
-    `flame_errors` that are known; of a premixed flame also "speed", "reference_speed" [m/s] and
-    "reference_thickness" [m]."""
+    sentences that differ between pages; curves: None where the page shows them elsewhere.
+    Keys of a row: "case", "outcome", the errors of `flame_errors` that are known; of a premixed
+    flame also "speed", "reference_speed" [m/s] and "reference_thickness" [m]."""
     text = (
         "Laminar flames with mixture-averaged transport, as in Cantera's. In each time step the "
         "chemistry is advanced in every cell, also in unburnt gas; species and heat diffuse "
@@ -54,8 +56,8 @@ def flame_section(said: str, results: Results, curves: Curves, files: Files) -> 
         "counterflow flames, the stagnation plane."
     )
     cases = [(row["case"], row["profile_T_error"]) for row in list(results.values())[-1]]
-    picture = curve_picture("flames", caption, cases, curves, files)
-    return Section("Flames", [Text(text), picture, table])
+    pictures = curve_picture("flames", caption, cases, curves, files)
+    return Section("Flames", [Text(text), *failed_notes(results), *pictures, table])
 
 
 def flame_errors(row: dict) -> dict[str, str]:
@@ -64,7 +66,7 @@ def flame_errors(row: dict) -> dict[str, str]:
     sign = "+" if not failed and row.get("speed", 0) >= row.get("reference_speed", 0) else "−"
     peaks = [error for error in row["peak_errors"].values() if error is not None]
     return {
-        "outcome": f"**{row['outcome']}**" if failed else row["outcome"],
+        "outcome": f"**{row['outcome']}**" if failed or has_failed(row) else row["outcome"],
         "speed": percent(row.get("speed_error"), sign),
         "thickness": percent(row.get("thickness_error")),
         "peak T": kelvin(row.get("peak_T_error")),
@@ -94,8 +96,22 @@ def stirred_section(said: str, results: Results, curves: Curves, files: Files) -
         "temperature and mass fractions from the reference."
     )
     cases = [(row["case"], row["errors"]["T"]["largest"]) for row in list(results.values())[-1]]
-    picture = curve_picture("stirred", caption, cases, curves, files)
-    return Section("Stirred reactors", [Text(text), picture, table])
+    pictures = curve_picture("stirred", caption, cases, curves, files)
+    return Section("Stirred reactors", [Text(text), *failed_notes(results), *pictures, table])
+
+
+def failed_notes(results: Results) -> list[Block]:
+    """What is said of the flames and reactors of each solver or network that failed."""
+    notes: list[Block] = []
+    for name, rows in results.items():
+        failed = [f"{row['case']}: {row['outcome']}" for row in rows if has_failed(row)]
+        notes += [Note(f"**{name}:** {'; '.join(failed)}.", alarm=True)] if failed else []
+    return notes
+
+
+def has_failed(row: dict) -> bool:
+    """Whether a flame or a reactor does not burn to the end, by its outcome."""
+    return row["outcome"] not in (None, STEADY, UNSTEADY, FINISHED)
 
 
 def stirred_errors(row: dict) -> dict[str, str]:
@@ -105,8 +121,8 @@ def stirred_errors(row: dict) -> dict[str, str]:
         for name, of in row["errors"].items()
         for kind in ("largest", "mean")
     }
-    failed = row["outcome"] != "finished"
-    return {"outcome": f"**{row['outcome']}**" if failed else row["outcome"], **errors}
+    outcome = f"**{row['outcome']}**" if has_failed(row) else row["outcome"]
+    return {"outcome": outcome, **errors}
 
 
 def error_table(
@@ -125,12 +141,15 @@ def error_table(
 
 
 def curve_picture(
-    name: str, caption: str, cases: Sequence[tuple], curves: Curves, files: Files
-) -> Block:
+    name: str, caption: str, cases: Sequence[tuple], curves: Curves | None, files: Files
+) -> list[Block]:
     """The figure of the cases with the largest errors, or a note that the curves are missing;
-    cases: each in words, with its error, which is NaN or None if it failed."""
+    cases: each in words, with its error, which is NaN or None if it failed; curves: None where the
+    page shows them elsewhere."""
+    if curves is None:
+        return []
     if not curves:
-        return Note(f"No curves are shown: {files[1]} is missing or lacks a result.")
+        return [Note(f"No curves are shown: {files[1]} is missing or lacks a result.")]
     if len(cases) > COLUMNS:
         caption += f" The {COLUMNS} cases with the largest errors of T are shown."
     sizes = np.nan_to_num(np.array([error for _, error in cases], float), nan=np.inf)
@@ -140,4 +159,4 @@ def curve_picture(
         shown.append(history(cases[i][0], of_case, list(of_case["reference"]["Y"])))
     draw = partial(draw_histories, shown, "mean " if shown[0].axis == "t" else "")
     source = ", ".join(dict.fromkeys(reversed(files)))
-    return Picture(name, draw, "Temperature and species, with the reference", caption, source)
+    return [Picture(name, draw, "Temperature and species, with the reference", caption, source)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from combred.chemistry.mechanism import Mechanism
+from combred.experiments.accuracy import ALONE, BEHIND, has_both, named
 from combred.experiments.ignition.rollout import Rollout
 from combred.experiments.premixed.flame import Flame
 from combred.experiments.stirred.reactor import StirredRun
@@ -25,25 +26,32 @@ class Folder:
 
     `stages`: the results of each validated network by its stage, 0 the trained one; `last`: the
     last stage, the result; `compared`: the results of what figures and tables of cases show, the
-    solver, the first and the last stage, by name; `reductions`: the records of reduce.json by
-    stage. Raises FileNotFoundError, with the command to type, if the run has not been validated;
-    ValueError if a file is damaged.
+    solver, the networks of the first and the last stage alone, and the last one with the solver
+    behind it, by name; `groups`: their groups in the HDF5 files; `reductions`: the records of
+    reduce.json by stage. Raises FileNotFoundError, with the command to type, if the run has not
+    been validated; ValueError if a file is damaged.
     """
 
     def __init__(self, path: Path, mechanism: Mechanism):
         self.path, self.mechanism = Path(path), mechanism
         self.validation = self.read("validation")
-        if not self.validation.keys() >= {"stages", "solver"}:
+        there = self.validation.keys() >= {"stages", "solver"}
+        if not (there and has_both(self.validation)):
             raise FileNotFoundError(
                 f"{self.path / 'validation.json'} lacks results of the stages or of the solver: "
                 "run `python -m combred.pipeline only=validate` with the settings of this run"
             )
         self.settings, self.sample, self.train = map(self.read, ("settings", "sample", "train"))
         self.export, self.card = self.read("export"), self.read("surrogate")
+        self.card = self.card or self.read("rejected")
         self.stages = stages(self.validation)
         self.last = max(self.stages)
-        shown = {f"stage {i}": self.stages[i] for i in (min(self.stages), self.last)}
-        self.compared = {"solver": self.validation["solver"], **shown}
+        shown = dict.fromkeys([(min(self.stages), ALONE), (self.last, ALONE), (self.last, BEHIND)])
+        self.compared = {"solver": self.validation["solver"]}
+        self.groups = {name: name for name in ("reference", "solver")}
+        for i, key in shown:
+            name = named(i, key)
+            self.compared[name], self.groups[name] = self.stages[i][key], f"stage{i}_{key}"
         entries = self.read("reduce").get("stages", [])
         self.reductions = {e["stage"]: e for e in entries if e["stage"] in self.stages}
         self.shipped = self.train.get("shipped", "")
@@ -65,15 +73,14 @@ class Folder:
         case, None: all.
         """
         found, made_with = read_runs(self.path / name, self.mechanism, KINDS[name])
-        groups = {key: key.replace(" ", "") for key in ("reference", *self.compared)}
         same = made_with.get("cases") == self.validation.get(inputs)
-        if not same or not found.keys() >= set(groups.values()):
+        if not same or not found.keys() >= set(self.groups.values()):
             return {}
         chosen = slice(None) if only is None else slice(only, only + 1)
         columns = {one: self.mechanism.index(one) for one in species}
         return {
             key: [curve_of(run, columns) for run in found[group][chosen]]
-            for key, group in groups.items()
+            for key, group in self.groups.items()
         }
 
 

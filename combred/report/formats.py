@@ -43,6 +43,15 @@ def percent(fraction: float | None, sign: str = "", infinite: str = NO_IGNITION)
     return f"{sign}{written}{NBSP}%"
 
 
+def worst_delay(errors: dict | str) -> str:
+    """The largest error of a delay in the errors of a chemistry; a case that does not ignite has
+    null in JSON. A text, as "not measured", stays."""
+    if isinstance(errors, str):
+        return errors
+    size = errors["delay_error"]["worst"]
+    return percent(math.inf if size is None else size)
+
+
 def kelvin(value: float | None) -> str:
     """A temperature difference [K]; None, NaN and infinite: –."""
     digits = 3 if abs(value or 0.0) >= 1 else 2 if abs(value or 0.0) >= 0.1 else 1

@@ -2,17 +2,18 @@
 
 from pathlib import Path
 
+from combred.experiments.accuracy import ALONE, BEHIND, LEFT, NAMES
 from combred.report.blocks import Note, Section, Table
 from combred.report.flows import flame_section
 from combred.report.formats import (
     NBSP,
-    NO_FLAME,
     atmospheres,
     kelvin,
     microseconds,
     number,
     percent,
     several,
+    worst_delay,
 )
 from combred.report.histories import history, history_picture
 from combred.report.ignitions import ignition_section
@@ -32,8 +33,11 @@ def write_judged(folder: Path) -> Path:
     sections = [ignition_section(said, results, RECORD)]
     if "flame" in list(errors.values())[-1]:
         rows = {key: numbers(of["flame"]["cases"]) for key, of in errors.items()}
-        said = "The reference is combred's solver in double precision."
-        sections.append(flame_section(said, rows, {}, (RECORD, RECORD)))
+        said = (
+            "The reference is combred's solver in double precision. The first figure of this page "
+            "shows the flame with the largest error."
+        )
+        sections.append(flame_section(said, rows, None, (RECORD, RECORD)))
     pictures = [history(of.pop("case"), of) for of in record["curves"].values()]
     reference = "CVODE" if len(pictures) == 1 else "CVODE (ignition) or the solver in doubles"
     page = Page(
@@ -61,15 +65,17 @@ def sentence(record: dict) -> str:
         return f"**Not accepted ({name}):** {said}."
     errors, times = record["errors"][name], record["times"]
     late = percent(errors["delay_error"]["worst"])
+    alone = record["errors"].get(NAMES[ALONE])
+    own = f"; {NAMES[ALONE]}: {worst_delay(alone)}" if alone else ""
     if record["solved"] is not None and times[name] >= times["solver"]:
         return (
             "**A flow code should take the generated solver, not this network**: a state takes "
-            f"{microseconds(times['solver'])} by the solver and {microseconds(times[name])} with "
-            f"the network, whose ignition delays differ from CVODE's by at most {late}."
+            f"{microseconds(times['solver'])} by the solver and {microseconds(times[name])} by the "
+            f"{name}, whose ignition delays differ from CVODE's by at most {late}{own}."
         )
     return (
         f"Accepted ({name}): the ignition delays differ from CVODE's by at most {late}, at "
-        f"{errors['worst_case']}."
+        f"{errors['worst_case']}{own}."
     )
 
 
@@ -80,7 +86,7 @@ def further(record: dict) -> str:
     said = f"Time of a state on one core: {said}."
     if record["solved"] is None:
         return said
-    return f"The network leaves {percent(record['solved'])} of the states to the solver. {said}"
+    return f"{percent(record['solved'])} of the states of the ignitions are {LEFT}. {said}"
 
 
 def alarms(record: dict) -> list[Note]:
@@ -97,25 +103,31 @@ def comparison(record: dict) -> Table:
     rows = []
     for name, time in record["times"].items():
         of = record["errors"].get(name)
-        speed = of["flame"]["speed_error"]["worst"] if of and "flame" in of else None
         late = of["delay_error"] if of else {}
-        ignites = not of or late["worst"] is not None
         rows.append([
             name,
             percent(late.get("median")),
-            percent(late.get("worst") if ignites else float("inf")),
+            worst_delay(of) if of else "–",
             kelvin(of["burnt_T_error"]["worst"] if of else None),
-            percent(speed, "", NO_FLAME),
+            speed_error(of["flame"]) if of and "flame" in of else "–",
             microseconds(time),
+            percent(record["solved"]) if name == NAMES[BEHIND] else "–",
         ])  # fmt: skip
     heads = ["", "delay, median", "delay, worst", "burnt T, worst", "flame speed, worst",
-             "time a state"]  # fmt: skip
+             "time a state", LEFT]  # fmt: skip
     caption = (
         f"Errors in steps of {number(record['inputs']['dt'])}{NBSP}s: of ignition delays and burnt "
         "temperatures against CVODE, of flame speeds against the solver in doubles. Times on one "
-        f"core, of states along the ignitions. {record['machine']}."
+        "core, of states along the ignitions. Left to the solver: of these states up to twice the "
+        f"delay. {record['machine']}."
     )
     return Table(heads, rows, RECORD, caption).known()
+
+
+def speed_error(flame: dict) -> str:
+    """The largest error of a flame speed, or the outcome of a flame that failed."""
+    worst = flame["speed_error"]["worst"]
+    return percent(worst) if worst is not None else f"**{flame['outcome']}**"
 
 
 def provenance(record: dict) -> Section:

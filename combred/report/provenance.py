@@ -1,5 +1,6 @@
 """How a network was made, and its limits: the last two sections of a report."""
 
+from combred.experiments.accuracy import BEHIND, LEFT
 from combred.report.blocks import Note, Section, Table, Text
 from combred.report.folder import Folder
 from combred.report.formats import NBSP, atmospheres, duration, number, percent, span
@@ -28,12 +29,14 @@ def made_section(folder: Folder) -> Section:
         ["Computing time"],
         *([name, duration(value)] for name, value in seconds(folder).items() if value is not None),
     ]
+    left = ", ".join(f"{name}: {percent(share)}" for name, share in timing["solved"].items())
     text = Text(
         f"Time a state: the median on one core of {timing['machine']}, over {timing['states']}. "
         f"Solver and networks advance batches of {timing['batch']:,} states, as a flow code calls "
         "them; CVODE advances one state after the other, through Cantera. All were measured in "
         "turns, so that their ratios are more reliable than their values. A network of more than a "
-        "million weights is not compiled: it is alone, in TorchScript."
+        "million weights is not compiled: it is in torch. Of these states, "
+        f"{left} {LEFT}."
     )
     source = "settings.json, sample.json, train.json, reduce.json, validation.json, surrogate.json"
     return Section("How it was made", [Table(["", "value"], rows, source, left=2), text])
@@ -82,7 +85,7 @@ def seconds(folder: Folder) -> dict[str, float | None]:
 def limit_section(folder: Folder) -> Section:
     """What was not validated, when the network is to be trusted, and the range of its training."""
     card = folder.card
-    flames = "" if "flame" in folder.stages[folder.last] else "flames and transport, "
+    flames = "" if "flame" in folder.stages[folder.last][BEHIND] else "flames and transport, "
     text = Text(
         f"**Not validated:** {flames}other pressures, mixtures and time steps, and the coupling to "
         "a flow. The results are those of one training with one seed; another seed gives other "

@@ -71,7 +71,8 @@ def search_blocks(record: dict) -> list[Block]:
     passed = sum(bool(attempt["passed"]) for attempt in trace[1:])
     ended = ENDED[criteria["reason"]].format(share=percent(criteria["max_keep_ratio"]))
     text = Text(
-        f"The search looks for the smallest network with {limits} at most, over {counts} drawn "
+        f"The search looks for the smallest network that alone, without the solver behind it, has "
+        f"{limits} at most, over {counts} drawn "
         f"with seed {criteria['seed']} from the range of the validation. The cases of the "
         "validation in this report are others, and played no part in the choice. Each attempt cuts "
         "the smallest network that met the criteria so far, retrains it and computes its errors; "

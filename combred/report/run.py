@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.experiments.accuracy import ALONE, BEHIND
 from combred.experiments.metrics import worst
 from combred.report import verdict
 from combred.report.blocks import Block, Section
@@ -52,12 +53,12 @@ def write_report(folder: Path, mechanism: Mechanism) -> None:
 
 
 def temperature(run: Folder) -> list[Block]:
-    """The picture of T in the ignition with the largest error of the last stage, and in such a
-    flame where there are flames; nothing where their files are missing."""
-    shown = []
+    """The picture of T in the ignition with the largest error of the last network alone, and in
+    such a flame where there are flames; nothing where their files are missing."""
+    shown, last = [], run.stages[run.last][ALONE]
     for of, file, inputs, error in (
-        (run.stages[run.last], "validation.h5", "inputs", "delay_error"),
-        (run.stages[run.last].get("flame", {}), "flames.h5", "flame_inputs", "speed_error"),
+        (last, "validation.h5", "inputs", "delay_error"),
+        (last.get("flame", {}), "flames.h5", "flame_inputs", "speed_error"),
     ):
         rows = of.get("cases", [])
         sizes = [size if (size := row[error]) is not None else np.inf for row in rows]
@@ -77,7 +78,7 @@ def experiments(run: Folder) -> list[Section]:
     results = {name: of["cases"] for name, of in run.compared.items()}
     said = f"Cases: {cases(run.validation)}."
     sections = [ignition_section(said, results, NUMBERS)]
-    off, last = run.validation.get("reference_difference", {}), run.stages[run.last]
+    off, last = run.validation.get("reference_difference", {}), run.stages[run.last][BEHIND]
     if "flame" in last:
         results = {name: of["flame"]["cases"] for name, of in run.compared.items()}
         species = list(results["solver"][0]["peak_errors"])[:SPECIES]

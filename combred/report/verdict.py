@@ -4,9 +4,13 @@ CVODE, the solver and every stage, which the console shows, too.
 The numbers are those of validation.json.
 """
 
+import math
+
+from combred.experiments.accuracy import ALONE, BEHIND, LEFT, NAMES, named
+from combred.experiments.stirred.reactor import FINISHED
 from combred.report.blocks import Note, Table
 from combred.report.folder import Folder, cases, stages
-from combred.report.formats import NBSP, NO_FLAME, kelvin, microseconds, number, percent, shape
+from combred.report.formats import NBSP, kelvin, microseconds, number, percent, shape
 
 MOSTLY = 0.5  # a larger share of the states left to the solver says nothing of the network
 
@@ -14,10 +18,11 @@ MOSTLY = 0.5  # a larger share of the states left to the solver says nothing of 
 def sentence(numbers: dict) -> str:
     """What a flow code should take, and why: the time per state, and the errors of delays; numbers:
     of validation.json."""
-    last, result = list(stages(numbers).items())[-1]
+    last, stage = list(stages(numbers).items())[-1]
+    alone, result = stage[ALONE], stage[BEHIND]
     if failed := failures(result):
         return (
-            f"**A flow code should take the generated solver**: with the network of stage {last}, "
+            f"**A flow code should take the generated solver**: stage {last}, {NAMES[BEHIND]}: "
             f"{len(failed)} of {len(result['cases'])} cases "
             f"{'does' if len(failed) == 1 else 'do'} not ignite."
         )
@@ -26,9 +31,9 @@ def sentence(numbers: dict) -> str:
         min(time for key, time in times.items() if key.startswith(name))
         for name in ("CVODE", "solver")
     )
-    own = times[f"stage {last}"]
+    own = times[named(last, BEHIND)]
     said = (
-        f"on one core, the solver takes {microseconds(solver)} a state, the network "
+        f"on one core, the solver takes {microseconds(solver)} a state, the {NAMES[BEHIND]} "
         f"{microseconds(own)}, CVODE {microseconds(cvode)}."
     )
     if solver <= own:
@@ -36,54 +41,67 @@ def sentence(numbers: dict) -> str:
     if (solved := numbers["timing"]["solved"].get(f"stage {last}") or 0.0) > MOSTLY:
         return (
             f"**A flow code should take the generated solver**: it advances {percent(solved)} of "
-            f"the states behind the network of stage {last}, whose error estimate is too large."
+            f"the timed states behind the network of stage {last}, whose error estimate is too "
+            "large."
         )
-    error, exact = (percent(of["delay_error"]["worst"]) for of in (result, numbers["solver"]))
+    errors = (percent(of["delay_error"]["worst"]) for of in (result, alone, numbers["solver"]))
+    error, own_error, exact = errors
     return (
-        f"**A flow code should take the network of stage {last} where an error of {error} of the "
-        f"ignition delay is acceptable, else the solver ({exact})**: {said}"
+        f"**A flow code should take the network of stage {last} with the solver behind it where an "
+        f"error of {error} of the ignition delay is acceptable, else the solver ({exact})**; the "
+        f"{NAMES[ALONE]} has {own_error}. {said[0].upper()}{said[1:]}"
     )
 
 
 def further(numbers: dict) -> str:
     """The size of the network, its errors and their cases; numbers: of validation.json."""
     results = stages(numbers)
-    last, result = list(results.items())[-1]
-    share = percent(result["weights"] / results[min(results)]["weights"])
+    last, stage = list(results.items())[-1]
+    share = percent(stage["weights"] / results[min(results)]["weights"])
     said = (
-        f"The network of stage {last}, {shape(result['widths'])}, has {result['weights']:,} "
-        f"weights{f', {share} of those of stage 0' if last else ''}."
+        f"The network of stage {last}, {shape(stage['widths'])}, has {stage['weights']:,} "
+        f"weights{f', {share} of those of stage 0' if last else ''}. Ignition delays beside "
+        f"CVODE's, and flame speeds beside those of the solver in doubles: "
     )
+    errors = "; ".join(f"{NAMES[key]}: {errors_said(stage[key])}" for key in NAMES)
+    left = percent(stage["left_to_solver"])
+    return f"{said}{errors}; {left} of the states {LEFT}. The ignitions have {cases(numbers)}."
+
+
+def errors_said(result: dict) -> str:
+    """The errors of a chemistry in words: of the delays, burnt temperatures and flame speeds."""
     error, ignited = result["delay_error"], [row for row in result["cases"] if row["ignited"]]
-    of_flames, where = "", f"The ignitions have {cases(numbers)}."
+    said = (
+        f"delays off by {percent(error['median'])} (median) and {percent(error['worst'])} (worst "
+        f"of {len(ignited)}, at {result['worst_case']}), burnt temperatures by at most "
+        f"{kelvin(result['burnt_T_error']['worst'])}"
+    )
+    if failed := failures(result):
+        said = f"**{len(failed)} of {len(result['cases'])} cases do not ignite**"
+        if ignited:
+            others = percent(max(row["delay_error"] for row in ignited))
+            said += f", the delays of the others are off by up to {others}"
     if "flame" in result:
-        speed = percent(result["flame"]["speed_error"]["worst"], "", NO_FLAME)
-        of_flames = f" Flame speeds differ from those of the solver in doubles by at most {speed}."
-    if not failures(result):
-        return (
-            f"{said} With it the ignition delays differ from CVODE's by {percent(error['median'])} "
-            f"(median) and {percent(error['worst'])} (worst of {len(ignited)}, at "
-            f"{result['worst_case']}), the burnt temperatures by at most "
-            f"{kelvin(result['burnt_T_error']['worst'])}.{of_flames} {where}"
-        )
-    if not ignited:
-        return f"{said} {where}"
-    others = percent(max(row["delay_error"] for row in ignited))
-    return f"{said} The delays of the other cases differ from CVODE's by up to {others}. {where}"
+        flame = result["flame"]
+        worst = flame["speed_error"]["worst"]
+        speed = f"flame speeds by at most {percent(worst)}"
+        said += f", {speed if math.isfinite(worst) else f'a flame {failed_flame(flame)}'}"
+    return said
 
 
 def alarms(folder: Folder) -> list[Note]:
     """Warnings that the reader needs before any number."""
     notes, last = [], folder.last
     for stage in dict.fromkeys((last, min(folder.stages))):
-        result = folder.stages[stage]
-        if failed := failures(result):
-            said = (
-                f"**With the network of stage {stage}, {len(failed)} of {len(result['cases'])} "
-                f"cases do not ignite, which ignite with CVODE:** {'; '.join(failed)}. Their "
-                "errors count as infinite in medians and worst values."
-            )
-            notes.append(Note(said, alarm=True))
+        for key, name in NAMES.items():
+            result = folder.stages[stage][key]
+            if failed := failures(result):
+                said = (
+                    f"**Stage {stage}, {name}: {len(failed)} of {len(result['cases'])} cases do "
+                    f"not ignite, which ignite with CVODE:** {'; '.join(failed)}. Their errors "
+                    "count as infinite in medians and worst values."
+                )
+                notes.append(Note(said, alarm=True))
     if (exported := folder.export.get("stage", last)) != last:
         said = (
             f"**The exported file holds stage {exported}; this report is about stage {last}.** "
@@ -91,7 +109,16 @@ def alarms(folder: Folder) -> list[Note]:
         )
         notes.append(Note(said, alarm=True))
     if rejected := folder.export.get("rejected"):
-        said = f"**This network is rejected for flow codes:** {rejected} (export.accept)."
+        said = (
+            f"**This network is rejected for flow codes, {NAMES[BEHIND]}:** {rejected} "
+            "(export.accept)."
+        )
+        notes.append(Note(said, alarm=True))
+    elif alone := folder.export.get("exceeds", {}).get(ALONE):
+        said = (
+            f"**The file of the {NAMES[ALONE]} is named `rejected.pt`:** {alone} (export.accept). "
+            "The library has the solver behind the network."
+        )
         notes.append(Note(said, alarm=True))
     if folder.settings.get("profile") == "smoke":
         notes.append(Note("A run of the smoke profile tests the pipeline; do not use its network."))
@@ -104,32 +131,49 @@ def failures(result: dict) -> list[str]:
 
 
 def comparison(numbers: dict, shipped: str = "") -> Table:
-    """CVODE, the solver and every stage: weights, largest errors, time per state, share of the
-    states that the solver behind a network advances. A column of which nothing is known is left
-    out.
+    """CVODE, the solver and every stage, by its network alone and with the solver behind it:
+    weights, largest errors, time per state, share of the states that are left to the solver. A
+    column of which nothing is known is left out.
 
     numbers: of validation.json; shipped: the name of the network of stage 0, if it is one that
     comes with combred.
     """
     timing, rows = numbers["timing"], []
-    results = {f"stage {stage}": of for stage, of in stages(numbers).items()}
+    results, weights, left = {}, {}, {}
+    for stage, of in stages(numbers).items():
+        for key in NAMES:
+            name = named(stage, key)
+            results[name], weights[name] = of[key], f"{of['weights']:,}"
+        left[name] = of["left_to_solver"]
     for name, time in timing["times"].items():
         of = numbers["solver"] if name.startswith("solver") else results.get(name, {})
-        stirred = [row["errors"]["T"]["largest"] for row in of.get("stirred", [])]
+        speed = of["flame"]["speed_error"]["worst"] if "flame" in of else None
         rows.append([
-            f"{name}, {shipped}" if shipped and name == "stage 0" else name,
-            f"{of['weights']:,}" if "weights" in of else "–",
+            name.replace("stage 0", f"stage 0 ({shipped})") if shipped else name,
+            weights.get(name, "–"),
             percent(of["delay_error"]["worst"]) if of else "–",
-            percent(of["flame"]["speed_error"]["worst"] if "flame" in of else None, "", NO_FLAME),
-            percent(max(stirred, default=None), "", "**not finite**"),
+            percent(speed, "", failed_flame(of.get("flame", {}))),
+            stirred_T(of.get("stirred", [])),
             microseconds(time["median"]),
-            percent(timing["solved"].get(name)),
+            percent(left.get(name)),
         ])  # fmt: skip
     caption = (
         f"Largest errors, in steps of {number(numbers['inputs']['dt'])}{NBSP}s: of ignition delays "
         "against CVODE, of flame speeds and of the mean T of stirred reactors against the solver "
-        "in doubles. Times on one core. Left to the solver: states whose estimated error exceeds "
-        "the tolerance."
+        "in doubles. Times on one core. Left to the solver: states of the ignitions, up to twice "
+        "the delay, whose estimated error exceeds the tolerance."
     )
-    heads = ["", "weights", "delay", "flame speed", "stirred T", "time a state", "left to solver"]
+    heads = ["", "weights", "delay", "flame speed", "stirred T", "time a state", LEFT]
     return Table(heads, rows, "validation.json", caption).known()
+
+
+def failed_flame(errors: dict) -> str:
+    """What is said of the flame with the largest error where it failed: its outcome."""
+    return f"**{errors.get('outcome') or 'no flame'}**"
+
+
+def stirred_T(rows: list[dict]) -> str:
+    """The largest error of the mean T of stirred reactors, or the outcome of one that failed."""
+    failed = [row["outcome"] for row in rows if row["outcome"] != FINISHED]
+    largest = max((row["errors"]["T"]["largest"] for row in rows), default=None)
+    return f"**{failed[0]}**" if failed else percent(largest)

@@ -5,25 +5,28 @@ Takes solvers (any `Advance`) and states; gives seconds per state.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from combred.chemistry.agreement import spread
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.reactor import CVODE, REFERENCE, Tolerances
-from combred.chemistry.stepper import Advance, advance_each
+from combred.chemistry.stepper import Advance, Stepper, advance_each
+from combred.experiments.accuracy import ALONE, BEHIND, named
+from combred.experiments.ignition.rollout import Rollout
 from combred.native.solver import Solver
 from combred.processes.machine import machine
 from combred.processes.threads import one_thread
+from combred.surrogates.library.behind import with_solver
 from combred.surrogates.library.choice import fastest
-from combred.surrogates.library.compiled import NativeSurrogate
 from combred.surrogates.model.surrogate import Surrogate
 
 CFD_TOLERANCE = Tolerances(rtol=1e-6, atol=1e-10)  # typical of a CFD run
 WARM_UP = 3  # rounds that are not counted: TorchScript compiles in its first two calls
 SOLVER = "solver"  # its name
 REPEATS = 7  # of each measurement
+IGNITION_STATES = 4096  # of the share that is left to the solver
 CVODE_STATES = 256  # CVODE is timed on fewer states: it is slow and has no batches
 
 
@@ -36,11 +39,11 @@ def compare_times(
 ) -> dict:
     """Time per state [s] on one core, `REPEATS` times: of CVODE at the tolerances `REFERENCE`
     and `CFD_TOLERANCE`, of the generated solver at the tolerance of surrogates, and of the
-    surrogate of each stage, compiled (`fastest`).
+    network of each stage, alone and with the solver behind it.
 
     surrogates: stage -> surrogate; states (n, 2 + n_species): those that are advanced, over dt [s].
-    Returns the times by name (see `time_per_state`), the shares of the states that a surrogate
-    leaves to the solver behind it, by name, and the conditions of the measurement.
+    Returns the times by name (see `time_per_state`), the shares of these states that a network
+    leaves to the solver behind it, by stage, and the conditions of the measurement.
     """
     solvers: dict[str, tuple[Advance, int]] = {}
     for tolerance in (REFERENCE, CFD_TOLERANCE):
@@ -49,8 +52,11 @@ def compare_times(
         solvers[name] = cvode, CVODE_STATES
     own = Solver(mechanism, Surrogate.TOLERANCE)  # which both have then
     solvers[f"{SOLVER}, tolerance {own.tolerance:g}"] = own, len(states)
+    behind = {stage: with_solver(surrogate) for stage, surrogate in surrogates.items()}
     for stage, surrogate in surrogates.items():
-        solvers[f"stage {stage}"] = fastest(surrogate), len(states)
+        alone = fastest(surrogate, alone=True)
+        solvers[named(stage, ALONE)] = alone, len(states)
+        solvers[named(stage, BEHIND)] = behind[stage], len(states)
     with one_thread():
         times = time_per_state(solvers, states, dt, REPEATS, on_progress)
     return {
@@ -59,9 +65,7 @@ def compare_times(
         "batch": len(states),
         "times": times,
         "solved": {
-            name: share_solved(one, states, dt)
-            for name, (one, _) in solvers.items()
-            if isinstance(one, NativeSurrogate)
+            f"stage {stage}": share_solved(one, states, dt) for stage, one in behind.items()
         },
         "states": "unperturbed states of states.h5",
     }
@@ -101,8 +105,21 @@ def time_per_state(
     }
 
 
-def share_solved(one: NativeSurrogate, states: np.ndarray, dt: float) -> float:
-    """The share of states (n, 2 + n_species) that a surrogate leaves to the solver behind its
-    network, over dt [s]."""
+def share_solved(one: Stepper, states: np.ndarray, dt: float) -> float:
+    """The share of states (n, 2 + n_species) that a network leaves to the solver behind it, over dt
+    [s]."""
     found = one.attempt(states[:, 0], states[:, 1], states[:, 2:], dt)
     return float((found.steps > 0).mean())
+
+
+def share_in_ignitions(one: Stepper, references: Sequence[Rollout], errors: dict) -> float:
+    """As `share_solved`, along ignitions up to twice their delay; errors: of any `Advance` in these
+    references (`Ignitions.compare`). The burnt gas after it is left out: it has no part in a
+    delay."""
+    paths = []
+    for run, row in zip(references, errors["cases"], strict=True):
+        shown = run.t <= 2.0 * row["reference_delay"]
+        p = np.full(shown.sum(), run.case.p)
+        paths.append(np.column_stack([run.T[shown], p, run.Y[shown]]))
+    states = spread(np.concatenate(paths), IGNITION_STATES)
+    return share_solved(one, states, float(references[0].t[1]))

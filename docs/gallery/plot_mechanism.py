@@ -44,7 +44,10 @@ run = folder / "runs" / "hydrogen"
 print(*sorted(path.name for path in run.iterdir()), sep="\n")
 surrogate = combred.load(run / "stage0.safetensors")
 measured = json.loads((run / "validation.json").read_text())["stages"]["stage0"]
-print(f"worst ignition delay: {100 * measured['delay_error']['worst']:.1f} % off")
+for name in ("network_alone", "with_solver"):
+    worst = measured[name]["delay_error"]["worst"]
+    print(f"{name}: worst ignition delay {100 * worst:.1f} % off")
+print(f"left to the solver: {measured['left_to_solver']:.0%} of the states")
 
 # %%
 # It is used as any other, compiled with the stiff solver behind its network. Here it computes three

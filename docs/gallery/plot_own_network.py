@@ -84,7 +84,8 @@ train(small, 1500)
 # %%
 # The surrogate: judged on the page judge.html, compiled as C++ with the solver behind the network,
 # and written as TorchScript. `combred.export_surrogate(surrogate, "own", judged["card"])` does the
-# last, and writes the C++ library for every x86-64 CPU, which takes a minute or two.
+# last, and writes the C++ library for every x86-64 CPU, which takes a minute or two. It refuses
+# errors above the limits of the card, 10 %, unless `accept=True` is given.
 
 surrogate = combred.surrogate(small, mechanism, transform, dt=dt, states=states)
 judged = combred.judge(surrogate, folder="own", T0=[1700, 1850], phi=[0.85, 1.0, 1.15])
@@ -92,10 +93,10 @@ combred.export.export_torchscript("own/surrogate.pt", surrogate, judged["card"],
 compiled = combred.native.compile(surrogate)
 T, Y = compiled.advance(states[:4, 0], states[:4, 1], states[:4, 2:], dt)
 for name, errors in judged["errors"].items():
-    print(f"{name:30} delay, worst error {errors['delay_error']['worst']:.2%}")
+    print(f"{name:35} delay, worst error {errors['delay_error']['worst']:.2%}")
 print(f"units of layer 1: {found.trace[0].units_before} to {found.trace[0].units_after}; "
       f"left to the solver: {judged['solved']:.0%} of the states")  # fmt: skip
-print(f"a state takes {1e6 * judged['times']['network, solver behind it']:.1f} us in C++")
+print(f"a state takes {1e6 * judged['times']['network with the solver behind it']:.1f} us in C++")
 
 # %%
 # The ignition with the largest error: the network alone and with the solver behind it.

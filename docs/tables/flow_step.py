@@ -1,7 +1,7 @@
 """Chemistries of methane/air beside each other (README.md, index.md, accuracy.md)."""
 
 from .markdown import digits, percent, table, us
-from .results import read, source
+from .results import chemistry, read, source
 
 # Of README.md, each with what it is.
 SHOWN = {
@@ -49,7 +49,8 @@ def whole_table() -> str:
     rows = []
     for name, row in read("flow_step.json", "rows").items():
         delay = percent(row["mean"], row["worst"], digits=3)
-        rows.append((f"{name}, {row['of'].removesuffix('.yaml')}", delay, *_times(row)))
+        title = chemistry(name) if row["kind"] == "network" else name
+        rows.append((f"{title}, {row['of'].removesuffix('.yaml')}", delay, *_times(row)))
     heads = ["chemistry, its reference", "delay, mean / worst", *TIMES]
     return table(heads, rows) + source("flow_step.json", "flow_step")
 

@@ -3,9 +3,10 @@
 import numpy as np
 
 import combred
+from combred.experiments.accuracy import LEFT, NAMES, NOT_MEASURED, accuracy_of
 
-from .markdown import code, percent, seconds, table
-from .results import ATM, in_order, read, source, speeds
+from .markdown import both, code, percent, seconds, table
+from .results import ATM, chemistry, in_order, read, source, speeds
 
 
 def models_table() -> str:
@@ -21,6 +22,24 @@ def models_table() -> str:
     return table(heads, rows)
 
 
+def errors_table() -> str:
+    """The errors of the models alone and with the solver behind them, of their cards."""
+    cards, rows = combred.models(), []
+    for name in in_order(cards):
+        accuracy = accuracy_of(cards[name])
+        left = accuracy.get("left_to_solver")
+        share = NOT_MEASURED if left is None else percent(left, digits=1)
+        rows.append((code(name), *(_delays(accuracy[key]) for key in NAMES), share))
+    return table(["delay, median / worst", *NAMES.values(), LEFT], rows)
+
+
+def _delays(errors: dict | str) -> str | None:
+    """Median and worst error of the delays; a text, "not measured", stays."""
+    if isinstance(errors, str):
+        return errors
+    return both(errors["delay_error"], "median", "worst", digits=3)
+
+
 def flames_table() -> str:
     """Worst errors of the laminar flame speed at each pressure, of flames.json."""
     found = speeds()
@@ -30,7 +49,7 @@ def flames_table() -> str:
     rows = []
     for name, of in found.items():
         worst = (percent(max(of[case] for case in cases)) for cases in pressures.values())
-        rows.append((code(name), percent(float(np.mean(list(of.values())))), *worst))
+        rows.append((chemistry(name), percent(float(np.mean(list(of.values())))), *worst))
     heads = ["model", "mean", *(f"worst at {p} ({len(of)})" for p, of in pressures.items())]
     return table(heads, rows) + source("flames.json", "flames models")
 
@@ -50,6 +69,7 @@ def convergence_table() -> str:
 
 TABLES = {
     "models": models_table,
+    "model-errors": errors_table,
     "flames": flames_table,
     "convergence": convergence_table,
 }

@@ -3,7 +3,7 @@
 import combred
 
 from .markdown import both, code, digits, number, seconds, short, table, us
-from .results import by_model, in_order, read, source
+from .results import by_model, chemistry, in_order, read, source
 
 OURS = combred.Surrogate.TOLERANCE
 
@@ -28,7 +28,7 @@ def solvers_table() -> str:
             found = [at(name, tolerance, dt) for dt in lines]
             times = " / ".join(str(digits(1e6 * one["seconds"], 2)) for one in found)
             errors = " / ".join(f"{one['rms']:.0e}".replace("e-0", "e-") for one in found)
-            solver = name if name in SHOWN else code(name)
+            solver = name if name in SHOWN else chemistry(name)
             rows.append((f"{solver}, {short(tolerance)}", f"{times} us", errors))
     steps = " / ".join(seconds(dt).removesuffix(" s") for dt in lines)
     told = source("work_precision.json", "work_precision --states FILE")
@@ -61,7 +61,7 @@ def weights_table() -> str:
         errors = (both(of, digits=3) for of in (one, one.get("flames")))
         time = us(1e6 * one["seconds"])
         rows.append((f"**{name.replace('e-0', 'e-')}**", None, *errors, time))
-    heads = ["network", "weights", "delay, network alone", "flame speed", "time a state"]
+    heads = ["network alone", "weights", "delay", "flame speed", "time a state"]
     return table(heads, rows) + source("weights.json", "weights")
 
 

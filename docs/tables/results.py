@@ -6,6 +6,7 @@ from pathlib import Path
 
 import combred
 from benchmarks import provenance
+from combred.experiments.accuracy import ALONE, NAMES
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 MISSING = "(Not measured with this version.)\n"
@@ -74,6 +75,13 @@ def in_order(names: Iterable[str]) -> list[str]:
     cards = combred.models()
     ordered = sorted(cards, key=lambda name: not cards[name]["network"].get("kinetics"))
     return [name for name in ordered if name in names]
+
+
+def chemistry(name: str) -> str:
+    """A shipped model with whose errors its rows have: benchmarks compile those that correct QSS
+    steps, with the solver behind them; the others are in torch, alone."""
+    compiled = combred.models()[name]["network"].get("kinetics")
+    return f"`{name}`, {'solver behind it' if compiled else NAMES[ALONE]}"
 
 
 def by_model(name: str, part: str = "models") -> dict[str, dict]:

@@ -1,7 +1,9 @@
 """Tables of surrogates of any time step (accuracy.md)."""
 
+from combred.experiments.accuracy import LEFT
+
 from .markdown import both, code, number, percent, plain, seconds, table
-from .results import by_model, not_ignited, read, source
+from .results import by_model, chemistry, not_ignited, read, source
 
 
 def flow_states_table() -> str:
@@ -14,7 +16,7 @@ def flow_states_table() -> str:
 
     kinds = next(iter(models.values()))
     rows = [(plain(kind), *(solved(of[kind]) for of in models.values())) for kind in kinds]
-    return table(["solved at 1e-6 / 1e-5 s", *map(code, models)], rows)
+    return table([f"{LEFT} at 1e-6 / 1e-5 s", *map(code, models)], rows)
 
 
 def flow_errors_table() -> str:
@@ -30,7 +32,7 @@ def flow_errors_table() -> str:
         bad, unusual = (percent(*each(of, "bad"), digits=1) for of in (kinds, around[model]))
         T = " / ".join(number(one, 1) for one in each(kinds, "largest_T_error"))
         accepted = percent(*each(kinds, "accepted_states", min), digits=1)
-        rows.append((code(model), bad, f"{T} K", accepted, unusual))
+        rows.append((chemistry(model), bad, f"{T} K", accepted, unusual))
     heads = ["at 1e-6 / 1e-5 s", "undetected", "error of T", "accepted", "undetected, unusual"]
     return table(heads, rows) + source("flow_states.json", "flow_states judge --states FILE")
 
@@ -46,7 +48,7 @@ def ignitions_table() -> str:
 
     rows = []
     for model, by_dt in models.items():
-        name = "**solver**" if model == "solver" else code(model)
+        name = "**solver**" if model == "solver" else chemistry(model)
         burnt = number(max(of["last_T_error"] for of in by_dt.values()), 1)
         rows.append((name, *(delay(by_dt[dt]) for dt in models["solver"]), f"{burnt} K"))
     heads = ["model", *(f"delay, {seconds(dt)}" for dt in models["solver"]), "burnt T"]
@@ -62,7 +64,7 @@ def counterflow_table() -> str:
         T, profile = (max(row[key] for row in of) for key in ("peak_T_error", "profile_T_error"))
         peak = max(max(row["peak_errors"].values()) for row in of)
         rows.append((
-            code(model),
+            chemistry(model),
             f"{number(T, 2)} K",
             f"{number(profile, 1)} K",
             percent(peak, digits=1),

@@ -15,7 +15,7 @@ from combred.experiments.premixed.flame import FlameMarch
 from combred.native.solver import Solver
 from combred.native.solver.generator import TOLERANCE
 from combred.native.solver.library import Integrator
-from combred.report.check import sentence
+from combred.report.check import sentence, value
 
 
 def test_the_solver_of_hydrogen_is_right(checked, tmp_path):
@@ -158,6 +158,20 @@ def test_a_flame_that_goes_out_is_compared_before(h2o2, solver, conditions, monk
     monkeypatch.setattr(flows, "beside_itself", lambda *_: (None, None))
     found = flows.where_possible(flows.premixed_flame, h2o2, solver, conditions)
     assert "goes out" in found["skipped"] and 0.0 < found["reference"] < 1e-6
+
+
+def test_what_fails_is_told_by_its_outcome(checked):
+    """And not as a number that is missing."""
+    parts = json.loads(json.dumps(checked["parts"]))
+    parts["ignitions, dt 1e-06 s"][0]["errors"]["0.001"] = None
+    parts["premixed flame"]["errors"] |= {"outcome": "went out", "speed_error": None}
+    parts["counterflow flame"] |= {"outcome": "not finite"}
+    parts["stirred reactors"]["cases"][1]["outcome"] = "went out"
+    told = {row["what"]: value(row) for row in judge(checked | {"parts": parts})}
+    assert told["ignition delay"] == "**a case does not ignite**"
+    assert told["premixed flame: speed"] == "**went out**"
+    assert told["counterflow flame: peak T"] == "**not finite**"
+    assert told["stirred reactors: mean T"] == "**went out**"
 
 
 def test_a_solver_that_fails_in_a_flow_is_wrong(h2o2, solver, conditions, monkeypatch):

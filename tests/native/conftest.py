@@ -75,7 +75,9 @@ def compiled_kinds(of_kinds, made_once) -> NativeSurrogate:
 @pytest.fixture(scope="session")
 def card(correcting, mechanism) -> dict:
     """The card of the surrogate, with an accuracy that was not measured."""
-    accuracy = {"delay_error": {"median": 0.01, "worst": 0.03}}
+    accuracy = {"with_solver": {"delay_error": {"median": 0.01, "worst": 0.03}}}
+    accuracy |= {"network_alone": {"delay_error": {"median": 0.3, "worst": 0.87}}}
+    accuracy |= {"left_to_solver": 0.25}
     training = {"command": "python -m combred.pipeline", "sampling": {"phi": [0.25, 4.0]}}
     return make_card(correcting, mechanism, accuracy, training)
 

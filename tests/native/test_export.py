@@ -49,7 +49,10 @@ def test_the_file_has_every_line_once_and_includes_nothing_of_its_own(correcting
 def test_the_head_says_what_it_is(exported, card):
     head, line, body = (exported / "surrogate.cpp").read_text().partition(f"// {'-' * 97}\n")
     assert "of a test" in head.splitlines()[0] and card["mechanism_sha256"] in head
-    assert "off by 1.00% (median), 3.00% (worst)" in head and "python -m combred.pipeline" in head
+    both = "delays off by 1 % (median), 3 % (worst), 25 % of the states left to the solver"
+    assert f"// this file   network with the solver behind it: {both}\n" in head
+    alone = "delays off by 30 % (median), 87 % (worst). ABOVE ITS LIMITS: the worst"
+    assert f"// TorchScript network alone: {alone}" in head and "python -m combred.pipe" in head
     assert hashlib.sha256(body.encode()).hexdigest() in head
     assert all(text.startswith("//") for text in head.splitlines())
     (said,) = re.findall(r"`(sed .*)`", head)
@@ -169,7 +172,10 @@ def test_the_card_of_another_surrogate_is_refused(correcting, card, tmp_path, ch
 @hydrogen
 def test_the_library_tells_card_digest_and_ranges(exported, correcting, mechanism, card):
     native = NativeSurrogate(exported / "libsurrogate.so")
-    assert native.library.card == json.loads(json.dumps(card))
+    told = json.loads(json.dumps(card))
+    told["accuracy"]["this_file"] = "network with the solver behind it"
+    assert native.library.card == told
+    assert list(native.library.card["accuracy"])[:2] == ["this_file", "with_solver"]
     assert native.library.digest == content_digest(correcting, mechanism)
     assert native.library.mechanism_sha256 == mechanism.sha256
     assert native.ranges["T"] == tuple(card["range"]["T"])

@@ -88,6 +88,10 @@ def test_the_network_alone_takes_all_steps_and_is_nan_where_it_has_failed(compil
     lost = np.isin(np.arange(len(T)), (3, 4))
     assert np.isnan(T[lost]).all() and np.isnan(Y[lost]).all()
     assert np.array_equal(T[~lost], found.T[~lost])
+    longer = 100.0 * compiled.dt_range[1]  # which the network does not take, but the solver would
+    assert (compiled.attempt(path.T, path.p, path.Y, longer).steps > 0).all()
+    T, Y = alone.advance(path.T, path.p, path.Y, longer)
+    assert np.array_equal(T, path.T) and np.array_equal(Y, path.Y)
 
 
 def test_rates_and_jacobian_are_the_solver_s(compiled, mechanism, solver_of, path):

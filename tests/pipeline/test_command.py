@@ -8,16 +8,19 @@ import shutil
 import h5py
 import numpy as np
 import pytest
+from run_folder import Page
 from tiny import TINY
 
 import combred
 from combred.config.command import keys, resolve
+from combred.experiments.accuracy import ALONE, BEHIND, NAMES, percent
 from combred.experiments.premixed import flame
 from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch
 from combred.files.hdf5 import seal
 from combred.files.records import read_json
 from combred.pipeline import command as pipeline
+from combred.report.formats import NBSP, worst_delay
 from combred.surrogates.files.export import load_torchscript
 from combred.surrogates.files.shipped import card_of, last_stage
 from combred.surrogates.library import generator
@@ -53,7 +56,7 @@ def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monk
     status, output = call(copy, TINY, *FLAMES)
     assert status == 0, output
     numbers = json.loads((folder / "validation.json").read_text())
-    (row,) = numbers["stages"]["stage0"]["flame"]["cases"]
+    (row,) = numbers["stages"]["stage0"][ALONE]["flame"]["cases"]
     # The speed of CVODE's flame, DRM19 at 800 K; a network trained on 240 states has none.
     assert row["case"] == "800 K, phi 1, 1 atm"
     assert row["reference_speed"] == pytest.approx(2.3, rel=0.15)
@@ -66,7 +69,7 @@ def test_flames_are_marched_where_they_are_asked_for_and_reused(copy, call, monk
     assert (folder / "figures/flames.png").is_file()
     assert call(copy, TINY, "only=validate")[0] == 0
     numbers = json.loads((folder / "validation.json").read_text())
-    assert "flame" not in numbers["stages"]["stage0"]
+    assert "flame" not in numbers["stages"]["stage0"][ALONE]
     assert (folder / "validation.h5").stat().st_mtime_ns == ignitions
 
 
@@ -165,7 +168,8 @@ def test_states_of_ones_own_are_those_of_the_reactor(copy, call, change, told):
     assert status == 2 and told in output, output
 
 
-def test_an_exported_run_has_its_card_and_its_verdict(copy, tmp_path):
+def test_an_exported_run_has_its_card_and_its_verdict(copy, tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
     folder = copy / "runs/tiny"
     known = read_json(folder / "surrogate.json")
     written = combred.export_surrogate(folder, tmp_path)
@@ -178,11 +182,50 @@ def test_an_exported_run_has_its_card_and_its_verdict(copy, tmp_path):
     (folder / "surrogate.json").rename(tmp_path / "kept.json")
     with pytest.raises(ValueError, match="rejected.json is no card of a run"):
         combred.export_surrogate(folder, tmp_path)
-    known["accuracy"]["rejected"] = "the delays are late"
+    known["accuracy"]["limits"] = {"ignition": 1e-9}
     (folder / "rejected.json").write_text(json.dumps(known))
-    assert combred.export_surrogate(folder, tmp_path)[0].name == "rejected.pt"
-    with pytest.raises(ValueError, match="rejected: the delays are late"):
-        combred.native.export(folder, tmp_path)
+    for export in (combred.export_surrogate, combred.native.export):
+        with pytest.raises(ValueError, match="behind it: the worst .* above 1e-07 %.*accept=True"):
+            export(folder, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    names = {path.name for path in combred.export_surrogate(folder, tmp_path, accept=True)}
+    assert names == {"rejected.pt", "rejected.json", "rejected.cpp", "combred.h"}
+
+
+def test_every_place_tells_the_errors_of_the_network_alone_and_with_the_solver(finished):
+    """The tiny network is bad alone; with the solver behind it, which takes most states, it is
+    good. Neither number stands for the other in the record, on the page, on the console, in the
+    card, in surrogate.pt, in the head of the C++ file."""
+    folder = finished / "runs/tiny"
+    stage = read_json(folder / "validation.json")["stages"]["stage2"]
+    alone, both = (stage[key]["delay_error"]["worst"] for key in (ALONE, BEHIND))
+    assert 100.0 * both < alone and 0.1 < stage["left_to_solver"] <= 1.0
+    words = {key: worst_delay(stage[key]).replace(NBSP, " ") for key in (ALONE, BEHIND)}
+    page = Page(folder / "report.html")
+    for key, name in NAMES.items():
+        assert page.row(f"stage 2, {name}")[1] == words[key].strip("*")
+    assert "left to the solver" in page.tables[0][0]
+    heads = page.table("delay, CVODE [ms]")[0]
+    assert {f"stage 2, {name}" for name in NAMES.values()} < set(heads)
+    log = " ".join((folder / "run.log").read_text().split())
+    for key, name in NAMES.items():
+        assert re.search(rf"stage 2, {name} [\d,]+ {re.escape(words[key].strip('*'))}", log), name
+    assert f"{NAMES[ALONE]}: " in log and "of the states left to the solver" in log
+    card = read_json(folder / "surrogate.json")
+    in_file = load_torchscript(folder / "surrogate.pt")[1]
+    head = generator.extension(combred.load(folder), card).facts
+    for accuracy in (card["accuracy"], in_file["accuracy"]):
+        assert list(accuracy)[:2] == ["this_file", ALONE]
+        assert accuracy["this_file"] == "network alone"
+        assert accuracy[ALONE]["delay_error"] == stage[ALONE]["delay_error"]
+        assert accuracy[BEHIND]["delay_error"] == stage[BEHIND]["delay_error"]
+        assert accuracy["left_to_solver"] == stage["left_to_solver"]
+    of_library = generator.extension(combred.load(folder), card).identity.card["accuracy"]
+    assert list(of_library)[:2] == ["this_file", BEHIND]
+    lines = [line for line in head.splitlines() if "delays off by" in line]
+    assert "this file   network with the solver behind it" in lines[0] and len(lines) == 2
+    assert f"{percent(both)} (worst), {percent(stage['left_to_solver'])} of the states" in lines[0]
+    assert "TorchScript network alone" in lines[1] and f"{percent(alone)} (worst)" in lines[1]
 
 
 def test_a_network_outlives_a_damaged_record(copy, call):
@@ -218,16 +261,29 @@ def test_a_network_beyond_the_limits_is_rejected_until_they_are_raised(copy, cal
     """The tiny network has not learnt anything: no flow code gets its file."""
     folder, strict = copy / "runs/tiny", "export.accept=ignition:0.001%"
     status, output = call(copy, TINY, "only=export", strict)
-    assert status == 1 and "rejected for flow codes: the worst relative error" in output
+    told = "rejected for flow codes, network with the solver behind it: the worst relative error"
+    assert status == 1 and told in output
     assert not (folder / "surrogate.pt").exists() and not (folder / "surrogate.json").exists()
     _, card = load_torchscript(folder / "rejected.pt")
-    assert "above 1e-05" in card["accuracy"]["rejected"]
+    assert "above 0.001 %" in card["accuracy"]["exceeds"]
     status, _ = call(copy, TINY, "only=report", strict)
     page = (folder / "report.html").read_text()
-    assert status == 0 and "This network is rejected for flow codes" in page
+    assert status == 0 and "This network is rejected for flow codes, network with" in page
     status, _ = call(copy, TINY, "only=export")
     assert status == 0 and (folder / "surrogate.pt").exists()
     assert not list(folder.glob("rejected.*"))
+
+
+def test_a_network_that_is_bad_alone_has_no_surrogate_pt(copy, call):
+    """With the solver behind it, it keeps the limit, and the run succeeds."""
+    folder, between = copy / "runs/tiny", "export.accept=ignition:1%"
+    status, output = call(copy, TINY, "only=export", between)
+    assert status == 0 and "network alone: the worst relative error" in output
+    assert not (folder / "surrogate.pt").exists()
+    _, card = load_torchscript(folder / "rejected.pt")
+    assert "above 1 %" in card["accuracy"]["exceeds"]
+    assert call(copy, TINY, "only=report", between)[0] == 0
+    assert "network alone is named <code>rejected.pt</code>" in (folder / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

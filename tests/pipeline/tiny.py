@@ -19,7 +19,7 @@ from combred.native import builder, exporter
 from combred.pipeline.command import main
 from combred.pipeline.steps import export, validate
 from combred.surrogates import timing
-from combred.surrogates.library import choice
+from combred.surrogates.library import behind, choice
 from combred.surrogates.library.choice import StateFunction
 
 # Two stages on premixed gas.
@@ -50,6 +50,7 @@ def cheap_steps(in_process) -> Iterator[None]:
         patch.setattr("combred.files.records.sync", lambda path: None)
         patch.setattr(choice, "scripted", StateFunction)
         patch.setattr(choice, "is_compiled", lambda surrogate: False)
+        patch.setattr(behind, "is_compiled", lambda surrogate: False)
         patch.setattr(export, "is_compiled", lambda surrogate: surrogate.kinetics)  # in few runs
         patch.setattr(exporter, "build_portable", _for_this_cpu)
         patch.setattr(validate, "compiling_ahead", lambda surrogates: nullcontext())

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from combred.chemistry.mechanism import Mechanism
+from combred.experiments.accuracy import ALONE, BEHIND, named
 from combred.experiments.premixed.flame import Flame
 from combred.experiments.premixed.grid import FlameCase, Profile
 from combred.experiments.stirred.reactor import StirredCase, StirredRun
@@ -20,6 +21,7 @@ from combred.experiments.storage import write_runs
 from combred.files.records import write_json
 
 DT, ATM = 1e-6, 101325.0
+WORSE_ALONE = 3.0
 CASES = [(T0, ATM, phi) for T0 in (1500.0, 1700.0) for phi in (0.6, 1.4)]
 FUELS = {"drm19.yaml": "CH4:1", "h2o2.yaml": "H2:1"}
 TIMES = {"CVODE rtol 1e-08 atol 1e-16": 6e-4, "CVODE rtol 1e-06 atol 1e-10": 2e-4}
@@ -53,6 +55,16 @@ def ignition_rows(lateness: list[float], cases: list[tuple] = CASES) -> list[dic
     ]  # fmt: skip
 
 
+def ignition_errors(late: list[float], cases: list[tuple]) -> dict:
+    """The errors of a chemistry, as validation.json has them."""
+    rows = ignition_rows(late, cases)
+    worst = int(np.argmax(np.nan_to_num(np.abs(late), nan=np.inf)))
+    return {
+        "cases": rows, "delay_error": summary(late), "burnt_T_error": {"worst": 3.0},
+        "worst_case": rows[worst]["case"], "all_ignite": bool(np.isfinite(late).all()),
+    }  # fmt: skip
+
+
 def flame_rows(errors: list[float]) -> list[dict]:
     """The rows of flames at phi 0.6, 0.8, ...; errors: of the speeds, NaN: went out."""
     return [
@@ -81,27 +93,24 @@ def make_run(
     cases: list[tuple] = CASES,
     whole: bool = True,
 ) -> Path:
-    """A run folder; `lateness`: of each stage, the relative delay error in each case. whole: with
-    the records of sampling, training, reductions and the export."""
+    """A run folder; `lateness`: of each stage with the solver behind it, the relative delay error
+    in each case; the network alone has `WORSE_ALONE` times as much. whole: with the records of
+    sampling, training, reductions and the export."""
     folder.mkdir(parents=True, exist_ok=True)
     results, names = {}, [f"stage{i}" for i in range(len(lateness))]
-    for name, late in zip(["solver", *names], [[1e-4] * len(cases), *lateness], strict=True):
-        rows = ignition_rows(late, cases)
-        worst = int(np.argmax(np.nan_to_num(np.abs(late), nan=np.inf)))
-        results[name] = {
-            "cases": rows, "delay_error": summary(late), "burnt_T_error": {"worst": 3.0},
-            "worst_case": rows[worst]["case"],
-        }  # fmt: skip
-    for name, widths in zip(names, WIDTHS, strict=False):
+    for name, widths, late in zip(names, WIDTHS, lateness, strict=False):
         weights = sum((n + 1) * m for n, m in zip(widths, widths[1:], strict=False))
-        results[name] |= {"widths": widths, "weights": weights}
+        alone = [WORSE_ALONE * error for error in late]
+        both = {ALONE: ignition_errors(alone, cases), BEHIND: ignition_errors(late, cases)}
+        results[name] = {"widths": widths, "weights": weights, "left_to_solver": 0.25, **both}
     times = TIMES | {"solver, tolerance 0.01": 2e-6}
-    times |= {f"stage {i}": 1e-5 / (1 + i) for i in range(len(lateness))}
+    for i in range(len(lateness)):
+        times |= {named(i, ALONE): 0.8e-5 / (1 + i), named(i, BEHIND): 1e-5 / (1 + i)}
     chemistry = {"rtol": 1e-9, "atol": 1e-18}
     fuel = FUELS[mechanism.name]
     write_json(folder / "validation.json", {
         "inputs": {"dt": DT, "fuel": fuel, "oxidizer": "O2:1, N2:3.76", "chemistry": chemistry},
-        "solver": results.pop("solver"), "stages": results,
+        "solver": ignition_errors([1e-4] * len(cases), cases), "stages": results,
         "timing": {"machine": "a processor", "batch": 4096, "states": "states of a test",
                    "times": {name: {"median": value} for name, value in times.items()},
                    "solved": {f"stage {i}": 0.25 for i in range(len(lateness))}},
@@ -129,17 +138,24 @@ def change(folder: Path, **changes) -> dict:
 
 def plant_runs(folder: Path, mechanism: Mechanism, kind: str, errors: list[list[float]]) -> None:
     """Flames or stirred reactors ("flame", "stirred") in a run folder, with their curves; errors:
-    of the solver and of each stage, those of each case."""
+    of the solver and of each stage with the solver behind it, those of each case; the network alone
+    has twice as much."""
     numbers = change(folder, reference_difference={"flames": 2e-6, "stirred": 2e-6})
     case = {"particles": 40, "dt": 1e-5, "residence": 2e-3, "mixing": 1e-4}
     numbers[f"{kind}_inputs"] = {"cases": [case] * len(errors[0])}
-    results = {"solver": numbers["solver"], **numbers["stages"]}
-    for result, its in zip(results.values(), errors, strict=True):
-        rows = {"cases": flame_rows(its), "speed_error": summary(its)}
-        result[kind] = rows if kind == "flame" else stirred_rows(its)
+    results, planted = {"solver": (numbers["solver"], errors[0])}, {}
+    for (name, stage), its in zip(numbers["stages"].items(), errors[1:], strict=True):
+        results[f"{name}_{BEHIND}"] = stage[BEHIND], its
+        results[f"{name}_{ALONE}"] = stage[ALONE], [2.0 * error for error in its]
+    for name, (result, its) in results.items():
+        rows = flame_rows(its)
+        lost = next((row["outcome"] for row in rows if row["outcome"] != "steady"), "steady")
+        flame = {"cases": rows, "speed_error": summary(its), "outcome": lost}
+        result[kind] = flame if kind == "flame" else stirred_rows(its)
+        planted[name] = its
     write_json(folder / "validation.json", numbers)
-    planted = zip(["reference", *results], [[0.0] * len(errors[0]), *errors], strict=True)
-    groups = {name: [a_run(kind, mechanism, error) for error in its] for name, its in planted}
+    planted["reference"] = [0.0] * len(errors[0])
+    groups = {name: [a_run(kind, mechanism, e) for e in its] for name, its in planted.items()}
     file = folder / f"{kind if kind == 'stirred' else 'flames'}.h5"
     write_runs(file, groups, mechanism, {"cases": numbers[f"{kind}_inputs"]})
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from run_folder import Page, a_run, change, number, plant_runs
 
+from combred.experiments.accuracy import ALONE, BEHIND, named
 from combred.experiments.storage import write_runs
 from combred.files.hdf5 import seal
 from combred.report.flows import curve_picture
@@ -14,7 +15,7 @@ from combred.report.histories import differences, history
 from combred.report.run import write_report
 
 NAN = float("nan")
-LINES = ["solver", "stage 0", "stage 2"]
+LINES = ["solver", named(0, ALONE), named(2, ALONE), named(2, BEHIND)]
 FLAMES = [
     [2e-4] * 4,
     [0.01, 0.02, -0.03, 0.04], [0.01, 0.02, -0.03, 0.01], [0.011, NAN, -0.052, 0.024],
@@ -32,13 +33,15 @@ def test_flames_are_shown_where_there_are_some(whole, drm19):
     assert (whole / "figures/flames.png").is_file()
     heads, *rows = page.tables[0]
     speeds = [row[heads.index("flame speed")] for row in rows]
-    assert speeds == ["–", "–", "0.02 %", "4.00 %", "3.00 %", "no flame"]
+    stages = ["8.00 %", "4.00 %", "6.00 %", "3.00 %", "went out", "went out"]
+    assert speeds == ["–", "–", "0.02 %", *stages]
     heads, *rows = page.table("thickness")
     assert heads == ["", "outcome", "speed", "thickness", "T, largest", "peaks, largest"]
-    assert [row[0] for row in rows[:4]] == ["300 K, phi 0.6, 1 atm: 0.400 m/s, 0.400 mm", *LINES]
-    assert [row[2] for row in rows[9:12]] == ["+0.02 %", "−3.00 %", "−5.20 %"]
-    assert rows[7][1:] == ["went out", "–", "–", "–", "–"]
-    assert rows[11][4:] == ["52.0 K", "5.20 %"]
+    assert [row[0] for row in rows[:5]] == ["300 K, phi 0.6, 1 atm: 0.400 m/s, 0.400 mm", *LINES]
+    assert [row[2] for row in rows[11:15]] == ["+0.02 %", "−6.00 %", "−10.4 %", "−5.20 %"]
+    assert rows[8][1:] == rows[9][1:] == ["went out", "–", "–", "–", "–"]
+    assert rows[14][4:] == ["52.0 K", "5.20 %"]
+    assert "stage 2, network alone: 300 K, phi 0.8, 1 atm: went out." in page.text
     assert "differs from CVODE by at most 0.0002 % of the change" in page.text
 
 
@@ -51,17 +54,19 @@ def test_stirred_reactors_are_shown_where_there_are_some(whole, drm19):
     heads, *rows = page.table("CO, largest")
     assert heads[2:] == [f"{k}, {of}" for k in ("T", "CO") for of in ("largest", "mean")]
     assert [row[0] for row in rows] == ["1 atm", *LINES, "2 atm", *LINES]
-    for at, largest in ((1, 0.01), (2, 5.0), (3, 1.0), (6, 2.0)):
+    for at, largest in ((1, 0.01), (2, 10.0), (3, 2.0), (4, 1.0), (7, 4.0)):
         found = [number(cell) for cell in rows[at][2:]]
         assert found == pytest.approx([largest, 0.5 * largest] * 2, abs=0.006)
-    assert rows[7][1:] == ["not finite", *["–"] * 4]
+    assert rows[8][1:] == rows[9][1:] == ["not finite", *["–"] * 4]
+    heads, *rows = page.tables[0]
+    assert [row[heads.index("stirred T")] for row in rows][-2:] == ["not finite"] * 2
 
 
 def test_the_three_worst_cases_are_drawn_beside_the_reference():
     curve = {"t": [0.0, 1e-3], "T": [1500.0, 1600.0], "Y": {"CO": [0.0, 0.1], "$x": [0.0, 0.2]}}
     curves = {name: [curve] * 4 for name in ("reference", "solver", "stage 0")}
     cases = [("1 atm", 0.03), ("2 atm", 0.01), ("5 atm", None), ("20 atm", 0.02)]
-    picture = curve_picture("stirred", "Means.", cases, curves, ("a.json", "b.h5"))
+    (picture,) = curve_picture("stirred", "Means.", cases, curves, ("a.json", "b.h5"))
     assert picture.source == "b.h5, a.json" and "The 3 cases" in picture.caption
     figure = picture.draw()
     assert [axes.get_title() for axes in figure.axes][:3] == ["1 atm", "5 atm", "20 atm"]
@@ -99,7 +104,7 @@ def test_curves_that_cannot_be_drawn_are_named(whole, drm19, kind, why):
         change(whole, **{f"{kind}_inputs": {"cases": [case]}})
     else:
         with h5py.File(file, "a") as runs:
-            del runs["stage2"]
+            del runs["stage2_with_solver"]
         seal(file)
     write_report(whole, drm19)
     assert not (whole / f"figures/{FILES[kind]}.png").exists()

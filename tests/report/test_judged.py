@@ -4,19 +4,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from compiled_program import compile_quickly
-from run_folder import Page
+from run_folder import Page, flame_rows
 from torch import nn
 
 import combred
+from combred.experiments.accuracy import ALONE, BEHIND, NAMES, exceeded
 from combred.experiments.premixed.experiment import PremixedFlames
 from combred.experiments.premixed.flame import FlameMarch
-from combred.files.records import read_record
-from combred.judging import ALONE, BOTH, OTHER, SOLVER
-from combred.report.judged import sentence
+from combred.files.records import read_record, strict, write_record
+from combred.judging import OTHER, SOLVER
+from combred.report.formats import NBSP
+from combred.report.judged import sentence, write_judged
+from combred.surrogates.files.export import load_torchscript
 from combred.surrogates.library import choice
 
+NAN = float("nan")
 pytestmark = pytest.mark.usefixtures("in_this_process")
 CASES = {"T0": [1300.0, 1500.0], "phi": [1.0], "p": [101325.0], "dt": 2e-6, "burnt_time": 2e-4}
 
@@ -40,7 +43,7 @@ def test_a_chemistry_that_is_late_is_found_to_be_late(solver, tmp_path):
     assert late == pytest.approx([1 / 0.95 - 1] * 2, rel=0.05)  # CVODE ends the last step
     assert errors[SOLVER]["delay_error"]["worst"] < 1e-3
     assert found["verdict"] == {
-        SOLVER: "", OTHER: "the worst relative error of the ignition delay is 5.2%, above 0.04"
+        SOLVER: "", OTHER: "the worst relative error of the ignition delay is 5.18 %, above 4 %"
     }  # fmt: skip
     assert {OTHER, SOLVER} < found["times"].keys() and "card" not in found
     assert read_record(tmp_path / "judge.json")["errors"].keys() == errors.keys()
@@ -52,7 +55,7 @@ def test_a_chemistry_that_is_late_is_found_to_be_late(solver, tmp_path):
 
 def test_a_network_is_judged_alone_and_with_the_solver(solver, tmp_path, monkeypatch):
     """A network that changes nothing does not ignite; the solver behind it does not help, since
-    no change conserves all: that network is rejected, and its card says so."""
+    no change conserves all: the card, the page and all files of that network say so."""
     monkeypatch.setattr(choice, "build", compile_quickly(monkeypatch))
     mechanism, n = solver.mechanism, 12
     Y = mechanism.mixture("H2:1", "O2:1, N2:3.76", np.linspace(0.9, 1.1, 50))
@@ -69,22 +72,59 @@ def test_a_network_is_judged_alone_and_with_the_solver(solver, tmp_path, monkeyp
     made = combred.surrogate(network, mechanism, transform, dt=2e-6, states=rows)
     cases = CASES | {"T0": [1500.0]}
     found = combred.judge(made, folder=tmp_path, fuel="H2:1", workers=1, **cases)
-    assert not any(found["errors"][name]["all_ignite"] for name in (ALONE, BOTH))
-    assert found["verdict"][BOTH] and found["card"]["accuracy"]["rejected"]
-    written = combred.export_surrogate(made, tmp_path, found["card"])
-    assert [path.name for path in written] == ["rejected.pt", "rejected.json"]
-    assert "Not accepted" in Page(tmp_path / "judge.html").text
-    assert torch.jit.load(tmp_path / "rejected.pt").species == list(mechanism.species_names)
+    assert not any(found["errors"][name]["all_ignite"] for name in NAMES.values())
+    assert found["verdict"][NAMES[BEHIND]] == "a case does not ignite"
+    page = Page(tmp_path / "judge.html")
+    assert "Not accepted" in page.text and "no ignition" in page.row(NAMES[ALONE])
+    refused = "network alone: a case does not ignite; network with the solver behind it: a case"
+    with pytest.raises(ValueError, match=rf"{refused}.*accept=True .*`combred export --accept`"):
+        combred.export_surrogate(made, tmp_path / "export", found["card"])
+    with pytest.raises(ValueError, match="accept=True"):
+        combred.native.export(made, tmp_path / "export", found["card"])
+    assert not (tmp_path / "export").exists()
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    written = combred.export_surrogate(made, tmp_path / "export", found["card"], accept=True)
+    names = ["rejected.pt", "rejected.json", "rejected.cpp", "combred.h"]
+    assert [path.name for path in written] == names
+    loaded, card = load_torchscript(tmp_path / "export/rejected.pt")
+    assert loaded.species == list(mechanism.species_names)
+    first = {"this_file": "network alone", "exceeds": "a case does not ignite"}
+    assert list(card["accuracy"].items())[:2] == list(first.items())
+    head = (tmp_path / "export/rejected.cpp").read_text().partition("// ---")[0]
+    assert "this file   network with the solver behind it: a case does not ignite" in head
+    assert head.count("ABOVE ITS LIMITS: a case does not ignite") == 2
+
+
+def test_a_flame_that_goes_out_is_told(solver, tmp_path):
+    """And not that the file of the numbers is damaged."""
+    cases = CASES | {"T0": [1500.0]}
+    found = combred.judge(solver, folder=tmp_path, fuel="H2:1", workers=1, **cases)
+    row = flame_rows([NAN])[0] | {"profile_T_error": None, "speed_error": None}
+    row |= {"thickness_error": None, "peak_errors": {"OH": None}, "speed": None}
+    late = {"median": None, "mean": None, "worst": None}
+    flame = {"cases": [row], "speed_error": late, "worst_case": row["case"], "outcome": "went out"}
+    for errors in found["errors"].values():
+        errors["flame"] = flame
+    found["verdict"][OTHER] = exceeded(found["errors"][OTHER], {"flame": 0.1})
+    write_record(tmp_path / "judge.json", strict(found))
+    page = Page(write_judged(tmp_path))
+    assert "Not accepted (chemistry): a flame went out." in page.text
+    assert page.row(OTHER)[3] == "went out" and f"{OTHER}: {row['case']}: went out." in page.text
+    assert "missing or lacks" not in page.text
 
 
 def test_of_a_network_that_costs_time_the_solver_is_recommended():
+    both = NAMES[BEHIND]
     record = {
-        "verdict": {"solver": "", BOTH: ""}, "solved": 0.99,
-        "errors": {BOTH: {"delay_error": {"worst": 8e-3}, "worst_case": "1300 K"}},
-        "times": {"solver": 4e-7, BOTH: 8e-7},
+        "verdict": {"solver": "", both: ""}, "solved": 0.99,
+        "errors": {NAMES[ALONE]: {"delay_error": {"worst": 0.87}, "worst_case": "1300 K"},
+                   both: {"delay_error": {"worst": 8e-3}, "worst_case": "1300 K"}},
+        "times": {"solver": 4e-7, both: 8e-7},
     }  # fmt: skip
     assert "should take the generated solver" in sentence(record)
-    assert sentence(record | {"times": {"solver": 9e-7, BOTH: 8e-7}}).startswith("Accepted")
+    said = sentence(record | {"times": {"solver": 9e-7, both: 8e-7}}).replace(NBSP, " ")
+    assert said.startswith(f"Accepted ({both})")
+    assert "by at most 0.80 %, at 1300 K; network alone: 87.0 %." in said
 
 
 @pytest.mark.slow

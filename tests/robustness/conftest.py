@@ -6,12 +6,19 @@ from unittest import mock
 import pytest
 from small_run import OTHER, SMALL, finished
 
+from combred.experiments.accuracy import ALONE, BEHIND, named
 from combred.surrogates.library.choice import StateFunction
 
-NAMES = "CVODE rtol 1e-08 atol 1e-16", "solver, tolerance 0.01", "stage 0", "stage 1", "stage 2"
+STAGES = [named(stage, key) for stage in range(3) for key in (ALONE, BEHIND)]
+NAMES = "CVODE rtol 1e-08 atol 1e-16", "solver, tolerance 0.01", *STAGES
 TIMES = {"machine": "none", "states": "none", "batch": 1, "solved": {}} | {
     "times": {name: {"median": 1e-6} for name in NAMES}
 }
+
+
+def _in_torch(surrogate, alone):
+    assert alone
+    return StateFunction(surrogate)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +33,7 @@ def quick(in_process):
         mock.patch("combred.surrogates.files.export.largest_difference", lambda *_: 0.0),
         mock.patch("combred.pipeline.steps.validate.print_validation"),
         mock.patch("combred.surrogates.timing.compare_times", lambda *_, **__: TIMES),
-        mock.patch("combred.pipeline.steps.validate.fastest", StateFunction),
+        mock.patch("combred.pipeline.steps.validate.fastest", _in_torch),
         mock.patch("combred.surrogates.library.generator.MOST_WEIGHTS", 0),
     ):
         yield

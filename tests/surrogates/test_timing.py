@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 import torch
 
+from combred.experiments.accuracy import ALONE, BEHIND, named
+from combred.experiments.ignition.rollout import Case, Rollout
 from combred.processes.threads import one_thread
 from combred.surrogates import timing
+from combred.surrogates.library.behind import SolverBehind
 from combred.surrogates.library.choice import StateFunction
-from combred.surrogates.timing import WARM_UP, compare_times, time_per_state
+from combred.surrogates.timing import (
+    WARM_UP,
+    compare_times,
+    share_in_ignitions,
+    time_per_state,
+)
 
 
 def test_every_solver_advances_its_number_of_states():
@@ -34,10 +42,22 @@ def test_the_number_of_threads_is_restored_even_after_an_error():
 
 
 def test_the_comparison_names_every_solver(mechanism, surrogate, path, monkeypatch):
-    monkeypatch.setattr(timing, "fastest", StateFunction)  # compiling takes seconds
+    # compiling takes seconds
+    monkeypatch.setattr(timing, "fastest", lambda one, alone: StateFunction(one))
+    monkeypatch.setattr(timing, "with_solver", SolverBehind)
     states = path.state.numpy()[:8]
     result = compare_times(mechanism, {0: surrogate}, states, path.dt)
     names = ["CVODE rtol 1e-08 atol 1e-16", "CVODE rtol 1e-06 atol 1e-10"]
-    names += ["solver, tolerance 0.01", "stage 0"]
-    assert list(result["times"]) == names and result["solved"] == {}
-    assert result["machine"]
+    names += ["solver, tolerance 0.01", named(0, ALONE), named(0, BEHIND)]
+    assert list(result["times"]) == names and result["machine"]
+    solved = SolverBehind(surrogate).attempt(path.T[:8], path.p[:8], path.Y[:8], path.dt).steps > 0
+    assert result["solved"] == {"stage 0": solved.mean()}
+
+
+def test_the_share_left_to_the_solver_is_that_of_the_states_up_to_twice_the_delay(h2o2):
+    """Of a chemistry that leaves the states above 2000 K."""
+    t, T = np.arange(11) * 1e-6, np.array([1000.0] * 5 + [2500.0] * 6)
+    run = Rollout(Case(1000.0, 1e5, 1.0), t, T, np.full((11, h2o2.n_species), 0.1))
+    hot = SimpleNamespace(attempt=lambda T, p, Y, dt: SimpleNamespace(steps=T > 2000.0))
+    errors = {"cases": [{"reference_delay": 3e-6}]}
+    assert share_in_ignitions(hot, [run], errors) == 2 / 7  # of the states 0 to 6 two are hot

@@ -57,15 +57,18 @@ class PremixedFlames(MarchedFlames[Flame]):
 
         speed_error, thickness_error, peak_errors: relative; burnt_T_error [K]: of the last cell;
         profile_T_error [K]: `profile_difference`. The errors of a flame that failed
-        (`Flame.outcome`) are NaN in its row, and infinite in mean and worst.
+        (`Flame.outcome`) are NaN in its row, and infinite in mean and worst; outcome: that of
+        the worst case.
         """
         tracked = tracked_species(self.mechanism, references)
         both = zip(found, references, strict=True)
         rows = [_case_errors(self.mechanism, one, reference, tracked) for one, reference in both]
         speeds = [row["speed_error"] for row in rows]
+        last = rows[worst(speeds)]
         return {
             "cases": rows,
-            "worst_case": rows[worst(speeds)]["case"],
+            "worst_case": last["case"],
+            "outcome": last["outcome"],
             "speed_error": summarize(speeds),
         }
 

@@ -13,8 +13,10 @@ import numpy as np
 
 from combred.chemistry.fuel import Mixture
 from combred.chemistry.mechanism import Mechanism
+from combred.chemistry.states import Real, Rows
 from combred.chemistry.stepper import Advance
 from combred.config.fields import require
+from combred.experiments.cells import WENT_OUT
 from combred.experiments.experiment import ALONE, Experiment, OnProgress, State, silent
 from combred.experiments.stirred.particles import piloted_streams
 from combred.experiments.stirred.reactor import FINISHED, StirredCase, StirredRun, stir
@@ -74,21 +76,38 @@ class StirredReactors(Experiment[StirredRun]):
     def compare(self, found: list[StirredRun], references: list[StirredRun]) -> list[dict]:
         """The errors of each case, a row each: its pressure ("case" in words, "p" [Pa]), its
         outcome, and "errors", the `differences` of the mean T and the mean mass fraction of
-        `intermediate`."""
+        `intermediate`. A run has gone out (`WENT_OUT`) where its last mean T is nearer to that of
+        the same reactor without reactions than to that of the reference."""
         species = intermediate(self.mechanism, references, self.mixture)
+        inert = self.stir(_Inert())
         return [
             {
                 "case": str(reference.case),
                 "p": reference.case.p,
-                "outcome": run.outcome,
+                "outcome": outcome_of(run, reference, without),
                 "errors": differences(self.mechanism, run, reference, species),
             }
-            for run, reference in zip(found, references, strict=True)
+            for run, reference, without in zip(found, references, inert, strict=True)
         ]
 
     def end(self, run: StirredRun) -> State:
         """The particles at the end of a run, and its time step."""
         return run.particles_T, run.case.p, run.particles_Y, run.case.dt
+
+
+class _Inert:
+    """An `Advance` without reactions."""
+
+    def advance(self, T: Rows, p: Real, Y: Rows, dt: Real) -> tuple[Rows, Rows]:
+        return T, Y
+
+
+def outcome_of(run: StirredRun, reference: StirredRun, inert: StirredRun) -> str:
+    """The outcome of a run, `WENT_OUT` as of `StirredReactors.compare`; inert: the same reactor
+    without reactions."""
+    T, burning, cold = (float(one.T[-1]) for one in (run, reference, inert))
+    out = run.outcome == FINISHED and abs(T - cold) < abs(T - burning)
+    return WENT_OUT if out else run.outcome
 
 
 # -- errors ----------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 Takes the surrogate of the last stage, its card and `Data`; writes surrogate.pt, surrogate.json (the
 card), export.json and, if the network is not too large for C++, surrogate.cpp,
-combred.h and libsurrogate.so. A network whose errors exceed the limits is written as rejected.pt.
+combred.h and libsurrogate.so. Each file is judged by its own errors: surrogate.pt is the network
+alone and becomes rejected.pt where these exceed the limits; the library has the solver behind the
+network and is not written where the errors of both exceed them.
 """
 
 import math
@@ -10,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from rich.markup import escape
 
 from combred import native
+from combred.experiments.accuracy import ALONE, BEHIND, NAMES, exceeding
 from combred.files.records import write_record
 from combred.native import NativeSurrogate
 from combred.pipeline.console import console
@@ -21,28 +25,35 @@ from combred.surrogates.library.generator import MOST_WEIGHTS, is_compiled
 from combred.surrogates.model.surrogate import Surrogate
 
 CHECKED = 512  # held-out states on which the exported file has to agree with the surrogate
-ACCEPTED = "surrogate.pt", "surrogate.json", "surrogate.cpp", native.LIBRARY, "combred.h"
+ACCEPTED = "surrogate.pt", "surrogate.json"
 REJECTED = "rejected.pt", "rejected.json"
+LIBRARY_FILES = "surrogate.cpp", native.LIBRARY, "combred.h"
 
 
 def export(folder: Path, surrogate: Surrogate, card: dict, data: Data) -> None:
-    """Write a surrogate with its card for a CFD code. A card with accuracy.rejected is that of a
-    network for no flow code: only rejected.pt is written, and files of a network before go."""
-    rejected = card["accuracy"].get("rejected", "")
-    for name in ACCEPTED if rejected else REJECTED:
+    """Write a surrogate with its card for a CFD code; files of a network before go. Errors above
+    the limits of the card give rejected.pt in place of surrogate.pt; those of the network with the
+    solver behind it, that file alone."""
+    exceeds = exceeding(card)
+    rejected = exceeds.get(BEHIND, "")
+    path = folder / (REJECTED if exceeds else ACCEPTED)[0]
+    for name in (*(ACCEPTED if exceeds else REJECTED), *(LIBRARY_FILES if rejected else ())):
         (folder / name).unlink(missing_ok=True)
-    path = folder / (REJECTED if rejected else ACCEPTED)[0]
     check = data.table.draw(data.held_out, CHECKED, data.seed)
     numbers = export_torchscript(path, surrogate, card, check.state())
     network = {"widths": surrogate.network.widths, "weights": surrogate.network.n_weights}
-    network |= {"all_ignite": card["accuracy"]["all_ignite"], "rejected": rejected}
+    network |= {"all_ignite": card["accuracy"][BEHIND]["all_ignite"], "rejected": rejected}
+    network |= {"exceeds": exceeds}
     stage = card["training"]["stage"]
     write_record(folder / "export.json", {"stage": stage, **network, **numbers})
     off = numbers["largest_difference"]
     same = f"within {off:.1e}" if off else "exactly"
     console.print(
-        f"export: {path}, {numbers['bytes'] / 1e6:.2f} MB, agrees with the eager model {same}"
+        f"export: {path}, the {NAMES[ALONE]}, {numbers['bytes'] / 1e6:.2f} MB, agrees with the "
+        f"eager model {same}"
     )
+    if why := exceeds.get(ALONE):
+        console.print(f"  [bold yellow]{NAMES[ALONE]}:[/] {escape(why)}: hence its name")
     if rejected:
         return
     title = f"stage {stage} of the run {folder.name}"
@@ -69,7 +80,10 @@ def export_native(
         )
     require_agreement(NativeSurrogate(library), surrogate, states)
     size = library.stat().st_size / 1e6
-    return f"{source} and {library}, {size:.2f} MB, which needs the C library alone"
+    return (
+        f"{source} and {library}, the {NAMES[BEHIND]}, {size:.2f} MB, which needs the C library "
+        "alone"
+    )
 
 
 def require_agreement(compiled: NativeSurrogate, surrogate: Surrogate, states: np.ndarray) -> None:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from combred.config.reduction import ReductionSettings
+from combred.experiments.accuracy import ALONE, NAMES
 from combred.experiments.judges import SEED
 from combred.pipeline.console import console, progress
 from combred.pipeline.files import NetworkArtefact
@@ -130,7 +131,7 @@ class _Search:
             verdict = "[green]passed[/]" if attempt.passed else "[yellow]failed[/]"
             found = attempt.note or f"retrained: {format_errors(attempt.errors, limits)}"
             said = f"attempt {attempt.number} {verdict}: {found}"
-        console.print(f"criteria: {said}")
+        console.print(f"criteria, {NAMES[ALONE]}: {said}")
 
 
 def search_folder(artefact: NetworkArtefact) -> Path:

@@ -1,6 +1,6 @@
-"""The step `validate`: ignitions of every stage, and of the generated solver at the tolerance of
-surrogates, against CVODE; their flames and stirred reactors against the solver in doubles; this
-against CVODE; and the time per state.
+"""The step `validate`: ignitions of every stage, by its network alone and with the solver behind
+it, and of the generated solver at the tolerance of surrogates, against CVODE; their flames and
+stirred reactors against the solver in doubles; this against CVODE; and the time per state.
 
 Takes `Data` and the surrogates of all stages; writes validation.h5, flames.h5, stirred.h5 and
 validation.json, and hands on the numbers.
@@ -8,13 +8,14 @@ validation.json, and hands on the numbers.
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 from rich.markup import escape
 
 from combred.chemistry.agreement import require_small
-from combred.chemistry.stepper import Advance
 from combred.config.validation import ValidationSettings
+from combred.experiments.accuracy import ALONE, BEHIND, NAMES, has_both
 from combred.experiments.experiment import Experiment
 from combred.experiments.ignition.experiment import Ignitions
 from combred.experiments.premixed.experiment import PremixedFlames
@@ -32,6 +33,7 @@ from combred.pipeline.run import Run
 from combred.pipeline.steps.sample import Data
 from combred.pipeline.tables import print_validation
 from combred.surrogates import timing
+from combred.surrogates.library.behind import with_solver
 from combred.surrogates.library.choice import fastest
 from combred.surrogates.model.surrogate import Surrogate
 
@@ -48,23 +50,27 @@ SETTINGS: dict[type[Experiment], str] = {
 
 
 def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
-    """The errors of every stage and of the solver in ignitions, flames and stirred reactors, and
-    their times."""
+    """The errors of every stage, of its network alone and with the solver behind it, and of the
+    solver in ignitions, flames and stirred reactors, and their times."""
     networks, behind = digests(run), f"tolerance {Surrogate.TOLERANCE:g}"
-    every = answers(run, {SOLVER: behind, **networks})
+    of_networks = {group(name, key): of for name, of in networks.items() for key in NAMES}
+    every = answers(run, {SOLVER: behind, **of_networks})
     inputs = {FIELDS[key]: every[key].inputs if key in every else {} for key in FIELDS}
     numbers = read_record(run.path("validation.json"))
     known = numbers.get("inputs") == inputs["inputs"] and numbers.get("networks") == networks
-    same = known and numbers.get("solver_inputs") == behind
+    timed = known and has_both(numbers)
+    same = timed and numbers.get("solver_inputs") == behind
     same = same and all(numbers.get(key, {}) == value for key, value in inputs.items())
     if same and all(one.complete for one in every.values()):
         console.print("validation: reused")
         print_validation(numbers)
         return numbers
-    solvers: dict[str, Callable[[], Advance]] = {
+    solvers: dict[str, Callable[[], Any]] = {
         SOLVER: partial(Solver, run.mechanism, Surrogate.TOLERANCE)
     }
-    solvers |= {f"stage{i}": partial(fastest, one) for i, one in enumerate(surrogates)}
+    for i, surrogate in enumerate(surrogates):
+        solvers[group(f"stage{i}", ALONE)] = partial(fastest, surrogate, alone=True)
+        solvers[group(f"stage{i}", BEHIND)] = cache(partial(with_solver, surrogate))
     with compiling_ahead(surrogates):
         for key, one in list(every.items()):
             try:
@@ -77,18 +83,22 @@ def validate(run: Run, data: Data, surrogates: list[Surrogate]) -> dict:
                 del every[key]
                 continue
             one.ask(solvers, progress)
-    results = {name: errors(every, name) for name in solvers}
+    stages: dict[str, dict] = {}
     for i, surrogate in enumerate(surrogates):
-        network = surrogate.network
-        results[f"stage{i}"] |= {"weights": network.n_weights, "widths": network.widths}
+        network, name = surrogate.network, f"stage{i}"
+        stages[name] = {"weights": network.n_weights, "widths": network.widths}
+        stages[name] |= {key: errors(every, group(name, key)) for key in NAMES}
+        both = solvers[group(name, BEHIND)]()
+        given = every["ignition"].runs["reference"], stages[name][BEHIND]
+        stages[name]["left_to_solver"] = timing.share_in_ignitions(both, *given)
     numbers = {
         **inputs,
         "reference_difference": reference_difference(every),
         "networks": networks,
         "solver_inputs": behind,
-        SOLVER: results.pop(SOLVER),
-        "stages": results,
-        "timing": numbers["timing"] if known else measure_times(run, data, surrogates),
+        SOLVER: errors(every, SOLVER),
+        "stages": stages,
+        "timing": numbers["timing"] if timed else measure_times(run, data, surrogates),
     }
     write_record(run.path("validation.json"), numbers)
     print_validation(numbers)
@@ -141,6 +151,11 @@ def reference_difference(every: dict[str, Answers]) -> dict[str, float]:
 # -- numbers ---------------------------------------------------------------------------------------
 
 
+def group(stage: str, key: str) -> str:
+    """The group of a network's answers in the files: "stage2", and `ALONE` or `BEHIND`."""
+    return f"{stage}_{key}"
+
+
 def digests(run: Run) -> dict[str, str]:
     """The digest of the network of every stage, by name."""
     stages = range(run.settings.stage + 1)
@@ -150,7 +165,7 @@ def digests(run: Run) -> dict[str, str]:
 def load_validation(run: Run) -> dict:
     """The numbers of validation.json. Raises FileNotFoundError where they are of other networks."""
     numbers = read_record(run.path("validation.json"))
-    if numbers.get("networks") != digests(run):
+    if numbers.get("networks") != digests(run) or not has_both(numbers):
         stage = run.settings.stage
         raise FileNotFoundError(
             f"stage {stage} has not been validated: run `python -m combred.pipeline "

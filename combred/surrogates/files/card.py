@@ -1,4 +1,4 @@
-"""The card of a model: what a user of its file has to know, as plain JSON, format 3.
+"""The card of a model: what a user of its file has to know, as plain JSON, format 4.
 
 Takes a `Surrogate`, its measured accuracy and the settings it was made with; gives a dictionary
 that lies beside the model's file, and inside an exported one. Its keys:
@@ -11,7 +11,8 @@ that lies beside the model's file, and inside an exported one. Its keys:
     range                          of T, p and every Y in training
     network                        widths, weights, whether it corrects QSS steps
     training                       how it was made: see `describe_training`
-    accuracy                       errors in ignitions: see `describe_accuracy`
+    accuracy                       errors of the network alone and with the solver behind it: see
+                                   `combred.experiments.accuracy`
     time                           of a state by the library, if measured: `seconds`, `machine`
 """
 
@@ -27,13 +28,14 @@ from combred.chemistry.mechanism import Mechanism
 from combred.config.command import resolve
 from combred.config.fields import require, shown
 from combred.config.values import written
+from combred.experiments.accuracy import accuracy_of
 from combred.files.records import read_json
 
 if TYPE_CHECKING:
     from combred.surrogates.model.surrogate import Surrogate
 
-FORMAT = 3
-ACCURACY = ("all_ignite", "delay_error", "worst_case", "burnt_T_error")
+FORMAT = 4
+OLDER = 3  # which is read, too
 # Keys that tell what a model computes, and of which mechanism.
 REQUIRED = "mechanism", "mechanism_sha256", "species", "dt", "tolerance", "methods"
 SAMPLING = "sampler", "fuel", "oxidizer", "T0", "p", "phi", "dt"
@@ -42,7 +44,7 @@ UNITS = {"T": "K", "p": "Pa", "Y": "1", "dt": "s", "source": "1/s", "molecular_w
 
 
 def make_card(surrogate: "Surrogate", mechanism: Mechanism, accuracy: dict, training: dict) -> dict:
-    """The card of a surrogate. `accuracy` as `describe_accuracy`, `training` as
+    """The card of a surrogate. accuracy: as `combred.experiments.accuracy` has it, training: as
     `describe_training` returns it."""
     import torch
 
@@ -119,10 +121,7 @@ def training_range(surrogate: "Surrogate") -> dict:
 def require_card_of(surrogate: "Surrogate", card: dict) -> None:
     """ValueError if a card is no table of keys, or tells of another mechanism, range or network
     than the surrogate's."""
-    if not isinstance(card, dict) or not isinstance(card.get("accuracy", {}), dict):
-        raise ValueError(
-            f"a card is a table of keys (combred.models() has some), not {shown(card)}"
-        )
+    require_tables(card)
     network = {"widths": surrogate.network.widths, "kinetics": surrogate.kinetics}
     own: dict[str, object] = {"species": surrogate.species, "network": network}
     own |= {"range": training_range(surrogate), "mechanism_sha256": surrogate.mechanism.sha256}
@@ -139,7 +138,15 @@ def require_card_of(surrogate: "Surrogate", card: dict) -> None:
             )
 
 
-# -- how a model was made, and its accuracy --------------------------------------------------------
+def require_tables(card: object) -> None:
+    """ValueError if a card, or the accuracy in it, is no table of keys."""
+    if not isinstance(card, dict) or not isinstance(card.get("accuracy", {}), dict):
+        raise ValueError(
+            f"a card is a table of keys (combred.models() has some), not {shown(card)}"
+        )
+
+
+# -- how a model was made --------------------------------------------------------------------------
 
 
 def describe_training(
@@ -164,12 +171,6 @@ def describe_training(
         "sampling": sampling | {"fuel": resolve_fuel(mechanism, sampling["fuel"])},
         "network": {key: settings["network"][key] for key in NETWORK},
     }
-
-
-def describe_accuracy(measured: dict, inputs: dict) -> dict:
-    """The errors of a model in ignitions, of all that validation.json holds of a stage, and what
-    they were `measured_on`: the `inputs` of the validation."""
-    return {key: measured[key] for key in ACCURACY} | {"measured_on": inputs}
 
 
 def command_of(settings: dict, mechanism: Mechanism, stage: int) -> str:
@@ -207,7 +208,7 @@ def _flat(settings: dict, prefix: str = "") -> dict:
 
 
 def read_card(path: Path) -> dict:
-    """A card on disk.
+    """A card on disk, in the form of today.
 
     Raises FileNotFoundError if there is none, ValueError if it is damaged or of another format.
     """
@@ -215,20 +216,29 @@ def read_card(path: Path) -> dict:
     card = read_json(path)
     if not card:
         raise FileNotFoundError(f"there is no card at {path}")
-    if card.get("format") != FORMAT:
+    if card.get("format") not in (FORMAT, OLDER):
         raise ValueError(
             f"{path} is a card of format {card.get('format')!r}, and this version of combred reads "
-            f"format {FORMAT}: take the version that wrote it, or export the model again"
+            f"formats {OLDER} and {FORMAT}: take the version that wrote it, or export the model "
+            "again"
         )
-    return card
+    return up_to_date(card)
+
+
+def up_to_date(card: dict) -> dict:
+    """A card of format 3 or 4 in the form of format 4. Raises ValueError for one whose accuracy is
+    no table."""
+    require_tables(card)
+    return card | {"format": FORMAT, "accuracy": accuracy_of(card)}
 
 
 def require_card(card: Any) -> dict:
-    """The card in an exported file. Raises ValueError where it is no card of this format, or lacks
-    a key."""
+    """The card in an exported file, in the form of today. Raises ValueError where it is no card of
+    a format that is read, or lacks a key."""
     require(isinstance(card, dict), "its card is no table of keys")
-    require(card.get("format") == FORMAT, f"its card is of format {shown(card.get('format'))}")
+    form = card.get("format")
+    require(form in (FORMAT, OLDER), f"its card is of format {shown(form)}")
     absent = [key for key in REQUIRED if key not in card]
     require(not absent, f"its card lacks {', '.join(absent)}")
     require(isinstance(card["methods"], dict), "its card has no table of methods")
-    return card
+    return up_to_date(card)

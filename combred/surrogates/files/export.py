@@ -1,7 +1,7 @@
 """Export of a surrogate for a CFD code: one TorchScript file, and the card that describes it.
 
 Takes a `Surrogate` and its card; gives `surrogate.pt`, which needs only LibTorch. It contains
-weights, transforms, thermodynamics, closure and the card.
+weights, transforms, thermodynamics, closure and the card, and no solver: it is the network alone.
 """
 
 import io
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from combred.config.fields import one_line, require, shown
+from combred.experiments.accuracy import ALONE, card_of_file
 from combred.files.records import parse, strict, write_bytes, write_json
 from combred.files.torch_archive import (
     reaching_out,
@@ -21,7 +22,7 @@ from combred.files.torch_archive import (
     require_own_parts,
     written_anew,
 )
-from combred.surrogates.files.card import own_card, require_card, require_card_of
+from combred.surrogates.files.card import own_card, require_card, require_card_of, up_to_date
 from combred.surrogates.files.storage import content_digest
 from combred.surrogates.model.surrogate import Surrogate
 
@@ -35,8 +36,8 @@ TAKES = (
 
 
 def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.ndarray) -> dict:
-    """Write surrogate.pt and, beside it, its card (`files.card`); compare the written
-    model with the surrogate.
+    """Write surrogate.pt and, beside it, its card (`files.card`), which tells the errors of the
+    network alone first; compare the written model with the surrogate.
 
     `states` (n, 2 + n_species): the states for the comparison, in batches of 0, 1 and n, over the
     geometric mean of the shortest and the longest dt of the training. Returns
@@ -44,7 +45,8 @@ def export_torchscript(path: Path, surrogate: Surrogate, card: dict, states: np.
     differ by more than 1e-6, ValueError for the card of another surrogate; nothing is then written.
     """
     require_card_of(surrogate, card)
-    path, card = Path(path), strict(own_card(surrogate) | card)
+    path = Path(path)
+    card = strict(card_of_file(up_to_date(own_card(surrogate) | card), ALONE))
     surrogate = surrogate.cpu().eval().requires_grad_(False)
     vars(surrogate)["digest"] = content_digest(surrogate, surrogate.mechanism)  # in the file, too
     buffer = io.BytesIO()  # so that a full disk raises OSError, which is reported

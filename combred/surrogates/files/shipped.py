@@ -7,7 +7,6 @@ size, range, accuracy, training.
 
 import difflib
 import hashlib
-import math
 import os
 import re
 from contextlib import suppress
@@ -94,12 +93,9 @@ def card_of(path: Path) -> dict | None:
     stage = STAGE.fullmatch(path.name)
     for file in map(path.with_name, ("surrogate.json", "rejected.json")):
         card = read_card(file) if stage and file.is_file() else {}
-        tables = [card.get(key) for key in ("training", "accuracy")]
-        if card and not all(isinstance(table, dict) for table in tables):
-            raise ValueError(f"{file} is no card of a run: its training or accuracy is no table")
+        if card and not isinstance(card.get("training"), dict):
+            raise ValueError(f"{file} is no card of a run: its training is no table")
         if stage and card and card["training"].get("stage") == int(stage[1]):
-            errors = card["accuracy"].get("delay_error", {})  # None: a case does not ignite
-            errors.update({key: math.inf for key, x in errors.items() if x is None})
             return card
     return None
 

@@ -7,7 +7,7 @@ Takes a `Surrogate`; gives an `Advance`. `library.choice` compiles those that ha
 import logging
 
 from combred.chemistry.states import Real, Rows, Tolerance, steps_of
-from combred.chemistry.stepper import Advance, Solution, Stepper
+from combred.chemistry.stepper import Solution, Stepper
 from combred.native.solver import Solver
 from combred.surrogates.library.choice import compile
 from combred.surrogates.library.generator import is_compiled
@@ -40,7 +40,7 @@ class SolverBehind(Stepper):
         return found
 
 
-def with_solver(surrogate: Surrogate) -> Advance:
+def with_solver(surrogate: Surrogate) -> Stepper:
     """The surrogate and the solver behind its network: compiled, or in torch where the network has
     no C++ or cannot be compiled here, which the log tells."""
     try:

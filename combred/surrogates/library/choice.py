@@ -37,15 +37,20 @@ def compile(surrogate: Surrogate, folder: Path | None = None) -> NativeSurrogate
 
 class NetworkAlone:
     """A compiled surrogate as an `Advance` whose steps are the network's, whatever their error
-    estimate, but for those that cannot be closed; NaN where the solver cannot take these, either: a
-    network that goes astray has failed, and is no error of whoever judges it."""
+    estimate, and never the solver's: a step that cannot be closed leaves its state as it is, as
+    that of surrogate.pt does. NaN of rows that are no states: a network that goes astray has
+    failed, and is no error of whoever judges it."""
 
     def __init__(self, compiled: NativeSurrogate):
         self.compiled = compiled
 
     def advance(self, T: Rows, p: Real, Y: Rows, dt: Real) -> tuple[Rows, Rows]:
         """T (n,) [K] and Y (n, n_species) of the states, dt [s] later."""
-        return self.compiled.attempt(T, p, Y, dt, ANY_ERROR).or_nan()
+        found = self.compiled.attempt(T, p, Y, dt, ANY_ERROR)
+        by_solver = found.steps > 0
+        found.T[by_solver], found.Y[by_solver] = np.asarray(T)[by_solver], np.asarray(Y)[by_solver]
+        found.error[by_solver] = 0.0  # they are valid, also where the solver failed
+        return found.or_nan()
 
 
 @dataclass(frozen=True)

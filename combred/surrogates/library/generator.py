@@ -8,12 +8,22 @@ order, and what the library tells.
 
 from pathlib import Path
 
+from combred.experiments.accuracy import (
+    ALONE,
+    BEHIND,
+    NAMES,
+    REJECTED,
+    accuracy_of,
+    card_of_file,
+    delays,
+    exceeding,
+)
 from combred.native.arrays import comment
 from combred.native.extension import Extension, library_files
 from combred.native.identity import Identity
 from combred.native.solver.generator import WRITTEN
 from combred.native.solver.layout import lay_out
-from combred.surrogates.files.card import require_card_of, training_range
+from combred.surrogates.files.card import require_card_of, training_range, up_to_date
 from combred.surrogates.files.storage import content_digest
 from combred.surrogates.library import quasi_steady, state_only
 from combred.surrogates.library.numbers import common_numbers, layers
@@ -23,6 +33,8 @@ from combred.surrogates.model.surrogate import Surrogate
 
 SOURCE = Path(__file__).with_name("source")
 MOST_WEIGHTS = 1_000_000  # compilers take minutes for more
+# Of an export: the words in the head of the C++ file.
+FILES = {BEHIND: "this file", ALONE: "TorchScript"}
 
 
 def is_compiled(surrogate: Surrogate) -> bool:
@@ -39,9 +51,10 @@ def generate(surrogate: Surrogate, card: dict | None = None) -> dict[str, str]:
 def extension(surrogate: Surrogate, card: dict | None = None, title: str = "") -> Extension:
     """What a surrogate adds to the library of its mechanism.
 
-    card: the surrogate's (`files.card`), which the library then holds; title: which
-    surrogate it is. Raises ValueError for a network of more than `MOST_WEIGHTS`, and for the card
-    of another surrogate.
+    card: the surrogate's (`files.card`), which the library then holds, the errors of the network
+    with the solver behind it first; where these exceed their limits, the name of the source and the
+    library is `REJECTED`; title: which surrogate it is. Raises ValueError for a network of more
+    than `MOST_WEIGHTS`, and for the card of another surrogate.
     """
     if why := why_no_cpp(surrogate):
         raise ValueError(
@@ -56,6 +69,7 @@ def extension(surrogate: Surrogate, card: dict | None = None, title: str = "") -
         )
     if card is not None:
         require_card_of(surrogate, card)
+        card = card_of_file(up_to_date(card), BEHIND)
     layout = lay_out(surrogate.mechanism)
     form = quasi_steady if isinstance(surrogate, QuasiSteadySurrogate) else state_only
     files = {
@@ -71,7 +85,8 @@ def extension(surrogate: Surrogate, card: dict | None = None, title: str = "") -
     weights = layers(surrogate, inputs, outputs)
     files["network/weights.hpp"] = _written(surrogate, "network/layers.hpp", weights)
     title = title or "unnamed"
-    return Extension(files, identity_of(surrogate, card), "surrogate", title, facts(card))
+    stem = REJECTED if card and BEHIND in exceeding(card) else "surrogate"
+    return Extension(files, identity_of(surrogate, card), stem, title, facts(card))
 
 
 def identity_of(surrogate: Surrogate, card: dict | None) -> Identity:
@@ -99,15 +114,16 @@ def facts(card: dict | None) -> str:
         return "// It was exported without a card."
     low, high = card["dt"]
     T, p = card["range"]["T"], card["range"]["p"]
-    delay = card.get("accuracy", {}).get("delay_error")
+    exceeds = exceeding(card)
     found = {
         "mechanism": f"{card['mechanism']}, SHA-256 {card['mechanism_sha256']}",
         "network": f"{card['network']['weights']:,} weights",
         "trained for": f"dt {low:g} to {high:g} s, T {T[0]:.0f} to {T[1]:.0f} K, "
         f"p {p[0]:.3g} to {p[1]:.3g} Pa",
     }
-    if delay:
-        found["delays"] = f"off by {delay['median']:.2%} (median), {delay['worst']:.2%} (worst)"
+    for key in (BEHIND, ALONE):
+        above = f". ABOVE ITS LIMITS: {exceeds[key]}" if key in exceeds else ""
+        found[FILES[key]] = f"{NAMES[key]}: {delays(accuracy_of(card), key)}{above}"
     if card.get("training", {}).get("command"):
         found["made by"] = card["training"]["command"]
     return "\n".join(f"// {name:12}{comment(value)}" for name, value in found.items())

@@ -11,6 +11,7 @@ import pytest
 from combred.chemistry.mechanism import Mechanism, mechanism_of_text
 from combred.chemistry.reactor import CVODE
 from combred.config.command import resolve
+from combred.experiments.accuracy import ALONE, BEHIND, named
 from combred.experiments.stirred import experiment as stirred
 from combred.experiments.stirred.reactor import StirredRun
 from combred.experiments.storage import read_runs
@@ -24,7 +25,7 @@ ASKED = [
     "validation.T0=[1800]", "validation.phi=[1]", "validation.burnt_time=5e-5",
     "validation.p=[101325,2026500]", "validation.flame_phi=[]",
 ]  # fmt: skip
-ALONE = ["network.kinetics=false", "sampling.dt=[4e-6,4e-6]"]
+OF_THE_STATE = ["network.kinetics=false", "sampling.dt=[4e-6,4e-6]"]
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +33,9 @@ def tiny(monkeypatch, in_process):
     """Small reactors with a fast flow, no times, and "networks" that need not be scripted."""
     few = replace(stirred.CASE, residence=1e-4, particles=8, steps=12)
     monkeypatch.setattr(stirred, "CASE", few)
-    monkeypatch.setattr(validate, "fastest", lambda surrogate: surrogate)
-    names = "CVODE", "solver", "stage 0"
+    monkeypatch.setattr(validate, "fastest", lambda surrogate, alone: surrogate)
+    monkeypatch.setattr(validate, "with_solver", lambda surrogate: surrogate)
+    names = "CVODE", "solver", named(0, ALONE), named(0, BEHIND)
     times = {"times": {name: {"median": 1e-5} for name in names}, "solved": {}}
     monkeypatch.setattr(validate, "measure_times", lambda *_: times)
     monkeypatch.setattr(validate, "compiling_ahead", lambda surrogates: nullcontext())
@@ -71,7 +73,7 @@ def test_cvode_in_the_place_of_a_network_agrees_with_the_references_and_is_reuse
     surrogate = solver(run)
     validate.validate(run, None, [surrogate])
     numbers = json.loads((tmp_path / "validation.json").read_text())
-    rows = numbers["stages"]["stage0"]["stirred"]
+    rows = numbers["stages"]["stage0"][ALONE]["stirred"]
     assert [row["case"] for row in rows] == ["1 atm", "20 atm"]
     assert all(row["outcome"] == "finished" for row in rows)
     for row in rows:
@@ -79,7 +81,7 @@ def test_cvode_in_the_place_of_a_network_agrees_with_the_references_and_is_reuse
         assert all(0.0 < error["largest"] < 1e-5 for error in row["errors"].values())
     assert 0.0 < numbers["reference_difference"]["stirred"] < 1e-5  # tolerance 1e-6
     stored, inputs = read_runs(tmp_path / "stirred.h5", h2o2, StirredRun)
-    assert [run.case.p for run in stored["stage0"]] == [101325.0, 2026500.0]
+    assert [run.case.p for run in stored[f"stage0_{BEHIND}"]] == [101325.0, 2026500.0]
     assert inputs["cases"] == numbers["stirred_inputs"]
     assert numbers["stirred_inputs"]["dt"] == stirred.CASE.dt
     told = " ".join(capsys.readouterr().out.split())
@@ -104,7 +106,7 @@ def test_usual_flames_that_have_no_reference_are_left_out(tmp_path, h2o2, monkey
                 validate.validate(run, None, [solver(run)])
             return
         numbers = validate.validate(run, None, [solver(run)])
-        assert "flame" not in numbers["stages"]["stage0"] and numbers["flame_inputs"] == {}
+        assert "flame" not in numbers["stages"]["stage0"][BEHIND] and numbers["flame_inputs"] == {}
         said = " ".join(capsys.readouterr().out.split())
         assert "no flame is validated:" in said and "not steady [1]" in said
 
@@ -120,20 +122,27 @@ def test_a_validation_killed_before_its_numbers_gives_those_of_the_solver(tmp_pa
         assert read_record(path)["solver_inputs"] == whole["solver_inputs"]
 
 
-def test_another_network_is_followed_and_the_reference_stays(tmp_path, h2o2, monkeypatch):
+def test_another_network_is_followed_and_the_reference_stays(tmp_path, h2o2, monkeypatch, capsys):
+    """A network that changes nothing, and CVODE in the place of the solver behind it."""
     run = open_run(tmp_path, h2o2)
     validate.validate(run, None, [solver(run)])
     run.weights(0).write_bytes(b"another network")
     monkeypatch.setattr(stirred, "Solver", None)  # is not asked again
     inert = SimpleNamespace(advance=lambda T, p, Y, dt: (T, Y), network=CountingCVODE.network)
-    rows = validate.validate(run, None, [inert])["stages"]["stage0"]["stirred"]
-    assert min(row["errors"]["O"]["largest"] for row in rows) > 0.01
+    monkeypatch.setattr(validate, "fastest", lambda surrogate, alone: inert)
+    stage = validate.validate(run, None, [solver(run)])["stages"]["stage0"]
+    assert min(row["errors"]["O"]["largest"] for row in stage[ALONE]["stirred"]) > 0.01
+    assert [row["outcome"] for row in stage[ALONE]["stirred"]] == ["went out"] * 2
+    assert [row["outcome"] for row in stage[BEHIND]["stirred"]] == ["finished"] * 2
+    assert max(row["errors"]["O"]["largest"] for row in stage[BEHIND]["stirred"]) < 1e-5
+    told = " ".join(capsys.readouterr().out.split())
+    assert "network alone 1 no ignition went out" in told and "2 of 2 cases do not ignite" in told
 
 
 def test_a_network_of_the_state_alone_has_no_stirred_reactors(tmp_path, h2o2, capsys):
-    run = open_run(tmp_path, h2o2, *ALONE)
+    run = open_run(tmp_path, h2o2, *OF_THE_STATE)
     numbers = validate.validate(run, None, [solver(run)])
-    assert numbers["stirred_inputs"] == {} and "stirred" not in numbers["stages"]["stage0"]
+    assert numbers["stirred_inputs"] == {} and "stirred" not in numbers["stages"]["stage0"][ALONE]
     assert not (tmp_path / "stirred.h5").exists()
     assert "stirred" not in capsys.readouterr().out
 

@@ -11,13 +11,12 @@ from combred.config.command import resolve
 from combred.config.settings import Settings
 from combred.surrogates.files.card import (
     command_of,
-    describe_accuracy,
     describe_training,
     make_card,
     read_card,
 )
 
-ACCURACY = {"delay_error": {"median": 0.01, "worst": 0.03}}
+ACCURACY = {"with_solver": {"delay_error": {"median": 0.01, "worst": 0.03}}}
 
 
 def resolved(command: str) -> Settings:
@@ -29,7 +28,7 @@ def resolved(command: str) -> Settings:
 
 def test_a_card_describes_the_surrogate(surrogate, mechanism, path):
     card = make_card(surrogate, mechanism, ACCURACY, {"states": 60})
-    assert card == json.loads(json.dumps(card)) and card["format"] == 3
+    assert card == json.loads(json.dumps(card)) and card["format"] == 4
     assert card["mechanism_sha256"] == mechanism.sha256
     assert card["input"][:3] == ["T", "p", f"Y_{mechanism.species_names[0]}"]
     assert len(card["input"]) == 2 + mechanism.n_species
@@ -45,13 +44,6 @@ def test_a_card_describes_the_surrogate(surrogate, mechanism, path):
     assert card["network"]["weights"] == n_inputs * 24 + 24 * 16 + 16 * n_outputs
     assert card["network"]["kinetics"] is surrogate.kinetics
     assert card["tolerance"] == surrogate.TOLERANCE
-
-
-def test_accuracy_is_taken_from_the_validation_with_its_inputs():
-    measured = dict.fromkeys(("all_ignite", "delay_error", "worst_case"), 1)
-    measured |= {"burnt_T_error": 2, "cases": "not for a card"}
-    card = describe_accuracy(measured, {"dt": 1e-6})
-    assert card["measured_on"] == {"dt": 1e-6} and "cases" not in card and len(card) == 5
 
 
 @pytest.mark.parametrize(
@@ -130,8 +122,8 @@ def card_file(tmp_path):
 
 
 def test_other_formats_and_missing_cards_are_refused(card_file, tmp_path):
-    for other in (2, 4, None):
-        with pytest.raises(ValueError, match=f"format {other}, .* reads format 3: take"):
+    for other in (2, 5, None):
+        with pytest.raises(ValueError, match=f"format {other}, .* reads formats 3 and 4: take"):
             read_card(card_file({"format": other}))
     with pytest.raises(FileNotFoundError, match="no card at"):
         read_card(tmp_path / "none.json")

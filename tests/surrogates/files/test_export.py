@@ -21,7 +21,7 @@ from combred.surrogates.files.storage import digest_of, load_surrogate, mechanis
 from combred.surrogates.model.forms import make_surrogate
 from combred.surrogates.model.transform import StateTransform
 
-ACCURACY = {"delay_error": {"median": 0.01, "worst": 0.03}}
+ACCURACY = {"with_solver": {"delay_error": {"median": 0.01, "worst": 0.03}}}
 
 
 @pytest.fixture(scope="module")
@@ -202,6 +202,23 @@ def exported(tmp_path_factory, mechanism, fitted, path):
     assert numbers["largest_difference"] < 1e-12  # the same operations in the same order
     assert numbers["bytes"] == file.stat().st_size
     return file, *load_torchscript(file), card
+
+
+def test_the_card_of_torchscript_tells_the_network_alone_first(exported):
+    stored = exported[2]["accuracy"]
+    assert list(stored)[:2] == ["this_file", "network_alone"]
+    assert stored["network_alone"] == "not measured"
+    assert stored["with_solver"] == ACCURACY["with_solver"]
+
+
+def test_an_older_card_in_a_file_loads_and_its_missing_column_is_not_measured(tmp_path, fitted):
+    old = {"format": 3, "network": {"weights": 9}, "accuracy": {"delay_error": {"worst": 0.03}}}
+    file = tmp_path / "old.pt"
+    module = torch.jit.script(torch.nn.ReLU())
+    torch.jit.save(module, file, _extra_files={"card.json": json.dumps(old)})
+    accuracy = load_torchscript(file)[1]["accuracy"]
+    assert accuracy["network_alone"] == "not measured"
+    assert accuracy["with_solver"] == {"delay_error": {"worst": 0.03}}
 
 
 def test_torchscript_agrees_with_eager_for_any_n(exported, fitted, mechanism, path):
@@ -405,7 +422,8 @@ def test_the_exported_file_needs_operators_of_libtorch_only(exported, optimized)
 def test_the_card_is_in_the_exported_file_and_beside_it(exported):
     file, loaded, stored, card = exported
     beside = file.with_suffix(".json")
-    assert stored == card == json.loads(beside.read_text()) == read_card(beside)
+    assert stored == json.loads(beside.read_text()) == read_card(beside)
+    assert stored | {"accuracy": ACCURACY} == card
     for call in card["methods"]:
         assert callable(getattr(loaded, call.partition("(")[0]))
 

@@ -34,7 +34,10 @@ def test_a_model_agrees_with_its_card(name):
     assert surrogate.network.n_weights == card["network"]["weights"]
     assert surrogate.kinetics == card["network"]["kinetics"]
     assert list(surrogate.dt_range) == card["dt"]
-    assert card["accuracy"]["all_ignite"] and card["accuracy"]["delay_error"]["worst"] < 0.1
+    accuracy = card["accuracy"]
+    for key in ("network_alone", "with_solver"):
+        assert accuracy[key]["all_ignite"] and accuracy[key]["delay_error"]["worst"] < 0.1
+    assert 0.0 < accuracy["left_to_solver"] < 1.0
 
 
 def test_every_file_of_the_data_folder_has_its_checksum():

@@ -61,10 +61,10 @@ struct Model {
   torch::jit::Module network;
   decltype(&combred_advance) solve = of_solver(&combred_advance, "combred_advance");
 
-  Model() : network(torch::jit::load(beside("surrogate.pt"), torch::kCPU)) {
+  Model() : network(torch::jit::load(beside(NETWORK_FILE), torch::kCPU)) {
     network.eval();
     if (!network.hasattr("digest") || network.attr("digest").toStringRef() != identity::DIGEST)
-      throw std::runtime_error(beside("surrogate.pt") + " is not the network of this library: export it again");
+      throw std::runtime_error(beside(NETWORK_FILE) + " is not the network of this library: export it again");
     const auto mechanism = of_solver(&combred_mechanism_sha256, "combred_mechanism_sha256");
     if (!solve || !mechanism || std::string(mechanism()) != identity::MECHANISM_SHA256)
       throw std::runtime_error(beside("libsolver.so") + " is not the solver of this library: export it again");

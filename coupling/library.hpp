@@ -88,7 +88,7 @@ public:
     std::vector<double> time_scale(const double* states, std::size_t n);
 
 private:
-    static constexpr int interface = 9;  // COMBRED_INTERFACE of combred.h
+    static constexpr int interface = 10;  // COMBRED_INTERFACE of combred.h
 
     struct Options {  // combred_options
         double tolerance;

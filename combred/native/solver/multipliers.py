@@ -30,7 +30,7 @@ class MultipliedSolver(Integrator):
     reverse, in the order of the mechanism's reactions: those of Cantera's `set_multiplier`. A
     reaction with a factor of 0 is not there.
 
-    The library is compiled at the first use. tolerance, kept (volume and enthalpy): as of
+    The library is compiled at the first use. tolerance, kept (volume, enthalpy and isothermal): as of
     `Integrator`. Raises ValueError for factors of another shape, and for those that are negative or
     not finite.
     """
@@ -53,7 +53,8 @@ class MultipliedSolver(Integrator):
             )
 
     def __reduce__(self) -> tuple:
-        of = self.mechanism, self.factors, self.tolerance, self.volume, self.enthalpy
+        kept = self.volume, self.enthalpy, self.isothermal
+        of = self.mechanism, self.factors, self.tolerance, *kept
         return type(self), of, {"sources": self.sources}
 
     def attempt(

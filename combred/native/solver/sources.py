@@ -25,6 +25,9 @@ class Sources:
     Q: `heating` [W/kg], energy that comes with it or as heat. rate [1/s], T0 [K] and Y0: mixing
     with a gas of this state, 1 / residence time of a stirred reactor. dp_dt [Pa/s].
 
+    In an isothermal reactor T is a given function of time, dT_dt [K/s], and there is no equation
+    of h: heating has no meaning, T0 of the gas no effect.
+
     At constant volume u stands for h, and drho_dt [kg/(m3 s)] for dp_dt, with (p / rho^2) drho/dt
     for (dp/dt) / rho; at constant density and enthalpy drho_dt for dp_dt, without work. h and u are
     those of Cantera, with the heats of formation.
@@ -37,18 +40,23 @@ class Sources:
     Y0: Rows | None = None
     dp_dt: Real = 0.0
     drho_dt: Real = 0.0
+    dT_dt: Real = 0.0
 
     def rows(self, library: Library, n: int, reactor: int) -> Rows:
         """The rows (n, 2 + n_species) of n states in a `combred_reactor` of combred.h. Raises
         ValueError for other shapes, for numbers that are not finite, for a `rate` below 0 or
         without a valid state of its gas, and for the change of what the reactor does not keep."""
-        n_species, volume = library.n - 2, reactor > 0
+        n_species, volume, isothermal = library.n - 2, reactor in (1, 2, 4), reactor > 2
         other = "dp_dt" if volume else "drho_dt"
         if np.any(getattr(self, other)):
             kept = "volume: give drho_dt" if volume else "pressure: give dp_dt"
             raise ValueError(f"{other} has no meaning at constant {kept}")
+        if isothermal and np.any(self.heating):
+            raise ValueError("an isothermal reactor takes any heat: leave heating out")
+        if not isothermal and np.any(self.dT_dt):
+            raise ValueError("dT_dt is of an isothermal reactor: take a solver with isothermal=True")
         found = np.zeros((n, library.n))
-        found[:, 0] = self._rows("heating", (n,))
+        found[:, 0] = self._rows("dT_dt" if isothermal else "heating", (n,))
         found[:, 1] = self._rows("drho_dt" if volume else "dp_dt", (n,))
         found[:, 2:] = self._rows("dY_dt", (n, n_species))
         rate = self._rows("rate", (n,))
@@ -60,7 +68,8 @@ class Sources:
         else:
             states = states_of(self._rows("T0", (n,)), 1.0, self._rows("Y0", (n, n_species)))
             require_states(states, "gases T0, Y0 of sources")
-            found[:, 0] += rate * energies(library, states, reactor == 1)
+            if not isothermal:
+                found[:, 0] += rate * energies(library, states, reactor == 1)
             found[:, 2:] += rate[:, None] * states[:, 2:]
         return found
 

@@ -5,7 +5,7 @@
 //
 //     dY_k/dt = w_k / rho + S_k - s Y_k        dh/dt = Q - s h + P        P = R T sum_k n_k dx/dt / x
 //
-// (volume: u for h; density and enthalpy: P = 0). So S_k = Y0_k / tau, Q = h0 / tau is a gas Y0, h0 that
+// (volume: u for h; density and enthalpy: P = 0; isothermal: dT/dt = Q). So S_k = Y0_k / tau, Q = h0 / tau is a gas Y0, h0 that
 // flows in and displaces the other. As dT/dt = (Q + P - sum_k h_k S_k - sum_k h_k g_k / rho) / cp has no s, rounding
 // of h does not matter.
 //
@@ -18,15 +18,15 @@ namespace solver {
 
 // The reactor after x has changed by dx.
 template <class R> INLINE Reactor<R> moved(Reactor<R> reactor, Vector<R> dx) {
-  Vector<R> &x = reactor.volume ? reactor.rho : reactor.p;
+  Vector<R> &x = reactor.kind.volume ? reactor.rho : reactor.p;
   x = x + dx;
   return reactor;
 }
 
 // P over R, after `evaluate`.
 template <class R> INLINE Vector<R> work_rate(const Gas<R> &g, const Reactor<R> &reactor, Vector<R> dx) {
-  if (reactor.enthalpy) return Vector<R>{};
-  return reactor.volume ? Vector<R>(g.p * g.per_rho * g.per_rho * dx) : Vector<R>(g.per_rho * dx);
+  if (reactor.kind.enthalpy || reactor.kind.isothermal) return Vector<R>{};
+  return reactor.kind.volume ? Vector<R>(g.p * g.per_rho * g.per_rho * dx) : Vector<R>(g.per_rho * dx);
 }
 
 // f of all unknowns at T, n and the work, with sources; else as `evaluate`.
@@ -60,7 +60,7 @@ PART void set_linear(Added<R, true> &to, Work<R> &s, const Reactor<R> &reactor, 
   to.power = work_rate(g, reactor, of[DRIFT]);
   to.per_T = g.per_T;
   to.per_S = g.rho * reciprocal(g.C);
-  to.per_x = reciprocal(reactor.volume ? reactor.rho : reactor.p);
+  to.per_x = reciprocal(reactor.kind.volume ? reactor.rho : reactor.p);
   to.per = reciprocal(V(per_gh + of[RATE]));
   const V of_S = to.power * to.per_S;
   for (int k = 0; k < REACTIVE; k++) {

@@ -34,6 +34,7 @@ class Options(ctypes.Structure):
         ("tolerance", ctypes.c_double),
         ("max_steps", ctypes.c_int64),
         ("reactor", ctypes.c_int64),
+        ("wall", ctypes.c_void_p),
     ]
 
 

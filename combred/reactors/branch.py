@@ -5,7 +5,8 @@ time tau, and the heat loss q = U (T - T_wall) / rho [W/kg],
 
     (Y_in - Y) / tau + w(T, p, Y) = 0,    h_in - sum_k Y_k h_k(T) - tau q(T, p, Y) = 0,
 
-where w are the rates of production dY/dt. T or tau is prescribed, and Y and the other are unknown.
+where w are the rates of production dY/dt. In an isothermal reactor T is given, in place of the
+second equation. T or tau is prescribed, and Y and the other are unknown.
 With T, both branches of the S-curve are one curve tau(T), and its minimum is the extinction.
 """
 
@@ -63,12 +64,17 @@ class Rates(Protocol):
 
 class Branch:
     """The steady states of one reactor with one solver, as a function of T or tau. weights
-    (n_species,) [kg/kmol]: for reactors with heat loss."""
+    (n_species,) [kg/kmol]: for reactors with heat loss; isothermal: at the T of the inflow."""
 
     def __init__(
-        self, solver: Rates, thermo: Thermo, of: Inflow, weights: np.ndarray | None = None
+        self,
+        solver: Rates,
+        thermo: Thermo,
+        of: Inflow,
+        weights: np.ndarray | None = None,
+        isothermal: bool = False,
     ):
-        self.solver, self.thermo, self.of = solver, thermo, of
+        self.solver, self.thermo, self.of, self.isothermal = solver, thermo, of, isothermal
         self.h_in = float(thermo.enthalpy(np.array([of.T]), of.Y[None])[0])
         self.per_weight = np.zeros(len(of.Y)) if weights is None else 1.0 / weights
 
@@ -119,6 +125,9 @@ class Branch:
         matrix[n, :n] = scale * (h + lost)
         matrix[n, n] = scale * (float(self.thermo.heat_capacity(at, Y[None])[0]) + by_T)
         matrix[n, n + 1] = scale * (Y @ lost)
+        if self.isothermal:
+            rest[n], matrix[n] = of.T - T, 0.0
+            matrix[n, n] = 1.0
         return matrix, rest
 
     def turn(self, start: Point, curvature: float) -> tuple[Point, float] | None:

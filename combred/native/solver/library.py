@@ -34,8 +34,8 @@ def solver(
     """The solver of a mechanism, compiled at its first use and then kept in the cache.
 
     mechanism: a loaded one, or what `load_mechanism` takes, with `phase`; volume, enthalpy,
-    isothermal: as of `Integrator`. Raises ValueError, with the names of the reactions, for rates that are not
-    known; RuntimeError without a C++ compiler.
+    isothermal: as of `Integrator`. Raises ValueError, with the names of the reactions, for rates
+    that are not known; RuntimeError without a C++ compiler.
     """
     if not isinstance(mechanism, Mechanism):
         mechanism = load_mechanism(mechanism, phase)
@@ -129,8 +129,10 @@ class Integrator(Stepper):
         `Sources.rows`, too."""
         states = states_of(T, p, Y)
         chosen = self.tolerance if tolerance is None else tolerance
-        of = self.sources.rows(self.library, len(states), self.reactor) if self.sources else None
-        how = dt, chosen, max_steps, self.reactor, of
+        how: tuple = dt, chosen, max_steps, self.reactor
+        if self.sources:
+            n = len(states)
+            how += self.sources.rows(self.library, n, self.reactor), self.sources.walls(n)
         error, steps = self.library.integrate_in_place(states, *how)
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
 

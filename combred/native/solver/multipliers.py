@@ -30,9 +30,9 @@ class MultipliedSolver(Integrator):
     reverse, in the order of the mechanism's reactions: those of Cantera's `set_multiplier`. A
     reaction with a factor of 0 is not there.
 
-    The library is compiled at the first use. tolerance, kept (volume, enthalpy and isothermal): as of
-    `Integrator`. Raises ValueError for factors of another shape, and for those that are negative or
-    not finite.
+    The library is compiled at the first use. tolerance, kept (volume, enthalpy and isothermal): as
+    of `Integrator`. Raises ValueError for factors of another shape, and for those that are negative
+    or not finite.
     """
 
     def __init__(self, mechanism: Mechanism, factors: Rows, tolerance: float, *kept: bool):

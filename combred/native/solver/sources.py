@@ -25,8 +25,11 @@ class Sources:
     Q: `heating` [W/kg], energy that comes with it or as heat. rate [1/s], T0 [K] and Y0: mixing
     with a gas of this state, 1 / residence time of a stirred reactor. dp_dt [Pa/s].
 
+    heat_transfer [W/(m3 K)], T_wall [K]: of a wall, which takes heat_transfer (T - T_wall) / rho
+    from dh/dt: heat transfer coefficient times area of the wall, over the volume.
+
     In an isothermal reactor T is a given function of time, dT_dt [K/s], and there is no equation
-    of h: heating has no meaning, T0 of the gas no effect.
+    of h: heating and heat_transfer have no meaning, and T0 no effect.
 
     At constant volume u stands for h, and drho_dt [kg/(m3 s)] for dp_dt, with (p / rho^2) drho/dt
     for (dp/dt) / rho; at constant density and enthalpy drho_dt for dp_dt, without work. h and u are
@@ -40,6 +43,8 @@ class Sources:
     Y0: Rows | None = None
     dp_dt: Real = 0.0
     drho_dt: Real = 0.0
+    heat_transfer: Real = 0.0
+    T_wall: Real = 300.0
     dT_dt: Real = 0.0
 
     def rows(self, library: Library, n: int, reactor: int) -> Rows:
@@ -51,10 +56,15 @@ class Sources:
         if np.any(getattr(self, other)):
             kept = "volume: give drho_dt" if volume else "pressure: give dp_dt"
             raise ValueError(f"{other} has no meaning at constant {kept}")
-        if isothermal and np.any(self.heating):
-            raise ValueError("an isothermal reactor takes any heat: leave heating out")
+        for name in ("heating", "heat_transfer"):
+            if isothermal and np.any(getattr(self, name)):
+                raise ValueError(
+                    f"an isothermal reactor has no balance of energy: leave {name} out"
+                )
         if not isothermal and np.any(self.dT_dt):
-            raise ValueError("dT_dt is of an isothermal reactor: take a solver with isothermal=True")
+            raise ValueError(
+                "dT_dt is of an isothermal reactor: take a solver with isothermal=True"
+            )
         found = np.zeros((n, library.n))
         found[:, 0] = self._rows("dT_dt" if isothermal else "heating", (n,))
         found[:, 1] = self._rows("drho_dt" if volume else "dp_dt", (n,))
@@ -71,6 +81,16 @@ class Sources:
             if not isothermal:
                 found[:, 0] += rate * energies(library, states, reactor == 1)
             found[:, 2:] += rate[:, None] * states[:, 2:]
+        return found
+
+    def walls(self, n: int) -> Rows | None:
+        """Heat transfer and T of the walls of n states (n, 2), None without. Raises ValueError for
+        other shapes, for a heat transfer below 0 and a wall below 0 K."""
+        if not np.any(self.heat_transfer):
+            return None
+        found = np.column_stack([self._rows(name, (n,)) for name in ("heat_transfer", "T_wall")])
+        if (found < 0.0).any():
+            raise ValueError("heat_transfer [W/(m3 K)] and T_wall [K] are numbers from 0 up")
         return found
 
     def of(self, rows: np.ndarray) -> "Sources":

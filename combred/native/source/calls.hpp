@@ -194,11 +194,12 @@ static int checked(size_t n, const double *states, const double *dt, size_t dt_s
 static int integrated(bool given, size_t n, double *states, const double *dt, size_t dt_stride, const double *until, double *time,
                       const double *sources, const combred_options *options, combred_report *report,
                       void *workspace, size_t workspace_size) {
-  const combred_options usual = {identity::TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
+  const combred_options usual = {identity::TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE, nullptr};
   const combred_options chosen = options ? *options : usual;
   combred_report none = {}, &told = report ? *report : none;
   told.not_advanced = 0;
   if (n > 0 && !given) return COMBRED_NULL;
+  if (chosen.wall && !sources) return COMBRED_OPTIONS;
   fenv_t caller;
   feholdexcept(&caller);  // comparisons with NaN may trap
   const int status = checked(n, states, dt, dt_stride, chosen, workspace, workspace_size);
@@ -209,7 +210,7 @@ static int integrated(bool given, size_t n, double *states, const double *dt, si
   const bool ordered = solver::set_order(memory, n);
   const solver::Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
                                 kind_of(chosen.reactor), told.error, told.steps,
-                                &next, nullptr, nullptr, &told.not_advanced, &memory, ordered, until, time, sources};
+                                &next, nullptr, nullptr, &told.not_advanced, &memory, ordered, until, time, sources, chosen.wall};
 #ifdef _OPENMP
   const size_t bytes = needed(), room = workspace_size / bytes, most = omp_get_max_threads();
 #pragma omp parallel num_threads((int)(room < most ? room : most))

@@ -69,6 +69,7 @@ struct Request {
   const double *until;  // a row ends after the step in which its T passes this one; NULL: at dt
   double *time;         // when T passes it; infinite where it does not
   const double *sources;  // rows as those of the states (combred.h); NULL: none
+  const double *wall;     // rows of heat transfer and T of a wall (combred.h), with sources; NULL: none
 };
 
 // The row that is the next one after i others.

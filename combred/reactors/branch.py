@@ -20,7 +20,10 @@ from combred.chemistry.states import HIGHEST_T, LOWEST_T, Real, Rows
 from combred.chemistry.thermo import Thermo
 
 STEP = 20.0  # K, back to the minimum, where the curvature says nothing
-NEWTON, CLOSE = 25, 1e-6  # iterations at most; change of Y and of ln tau in the last of them
+NEWTON, CLOSE = 25, 1e-6  # iterations at most; change of ln T and of ln tau in the last of them
+# The change of Y from the inflow, of which a share `CLOSE` is the change in the last iteration: at
+# least the former, as rounding allows no less.
+LEAST_CHANGE = 1e-4
 TURNS, FARTHEST, TURNED = 12, 40.0, 1.0  # steps to the minimum; K, a step at most, and the last
 COLDEST = 1000.0  # K
 LARGEST = {"T": 2.0, "tau": 200.0}  # change of the other unknown in an iteration: ln tau; T [K]
@@ -100,7 +103,8 @@ class Branch:
                 return None
             if not LOWEST_T <= T <= HIGHEST_T:
                 return None
-            if np.abs(change).max() < CLOSE:
+            least = CLOSE * min(max(np.abs(Y - self.of.Y).max(), LEAST_CHANGE), 1.0)
+            if np.abs(change[:n]).max() < least and abs(change[n]) < CLOSE:
                 slope = float(by[n] if given == "T" else 1.0 / (by[n] or np.inf))
                 stable = given != "T" and float(np.linalg.slogdet(square)[0]) > 0.0
                 return Point(T, float(np.exp(log_tau)), Y, slope, stable)

@@ -27,7 +27,9 @@ from combred.native.solver.sources import Sources
 from combred.reactors.branch import COLDEST, Branch, Inflow, Point
 from combred.reactors.wall import density, mechanism_of, reactor_solver
 
-MARCH, MARCHES = 5.0, 60  # residence times between two attempts of Newton's method; how often
+# Residence times between the first two attempts of Newton's method, by how much they grow after
+# each, and how many there are: radicals may multiply slowly near the limit of an ignition.
+MARCH, GROWTH, MARCHES = 5.0, 1.05, 60
 # K, and a share of the change from the inflow, between the state of a march and the steady state
 # that it is near; mass fraction below which a change does not count.
 NEAR, NEAR_Y, TRACE = 100.0, 0.2, 1e-6
@@ -178,11 +180,11 @@ def _followed(
     mixing = replace(mixing, heat_transfer=transfer, T_wall=T_wall)
     T, Y = initial[0].copy(), initial[1].copy()
     pending = np.arange(len(T))
+    march = MARCH * tau
     for _ in range(MARCHES):
         stirred = solver.with_sources(mixing.of(pending))
-        T[pending], Y[pending] = stirred.advance(
-            T[pending], p[pending], Y[pending], MARCH * tau[pending]
-        )
+        T[pending], Y[pending] = stirred.advance(T[pending], p[pending], Y[pending], march[pending])
+        march *= GROWTH
         steady = []
         for i in pending:
             point = branches[i].solve(Point(float(T[i]), float(tau[i]), Y[i]), "tau")
@@ -194,7 +196,8 @@ def _followed(
             return T, Y
     raise ValueError(
         f"no steady state was found for the residence time {tau[pending[0]]:g} s (row "
-        f"{pending[0]}) in {MARCH * MARCHES:g} residence times: the reactor may oscillate"
+        f"{pending[0]}) in {MARCH * (GROWTH**MARCHES - 1.0) / (GROWTH - 1.0):.0f} residence times: "
+        "the reactor may oscillate"
     )
 
 

@@ -23,7 +23,7 @@ from combred.chemistry.states import (
 from combred.chemistry.stepper import Stepper
 from combred.experiments.ignition.maxima import MARGIN, Way, maximum
 from combred.experiments.ignition.rollout import IGNITED
-from combred.native.solver.library import Integrator
+from combred.native.solver.library import Integrator, require_adiabatic
 
 LONGEST = 10.0  # s
 SHORTEST = 1e-5  # s, the first time within which a delay is looked for
@@ -57,8 +57,10 @@ def ignition_delay(  # noqa: PLR0913
     stages, T has to rise by 400 K. NaN where the solver fails. tolerance: of the solver, as in
     `advance`; threads: how many share the mixtures.
 
-    Raises ValueError for another criterion, and for states that are not valid.
+    Raises ValueError for another criterion, for states that are not valid, and for an isothermal
+    solver.
     """
+    require_adiabatic(solver, "an ignition delay is that of a rise of T")
     states, kind = states_of(T, p, Y), _kind(solver, criterion)
     require_columns(states.shape, 2 + len(solver.library.species))
     require_states(states, "mixtures")

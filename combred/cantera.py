@@ -152,8 +152,8 @@ class Reactor:
         unknown = profile.keys() - {*PROFILES, "t", "heat_transfer", "T_wall"}
         if unknown or ("t" in profile) != bool(profile.keys() & set(PROFILES)):
             raise ValueError(
-                f"a reactor of {', '.join(profile)}: give t with temperature, pressure or volume, "
-                "and what else it may have, isothermal, heat_transfer and T_wall"
+                f"a reactor of {', '.join(profile)}: give t with pressure or volume, or "
+                "temperature, and what else it may have, isothermal, heat_transfer and T_wall"
             )
         self.profile: dict[str, Any] = {name: require_real(name, x) for name, x in profile.items()}
         if constant:

@@ -286,7 +286,7 @@ def test_another_reactor_is_refused(solver_of, h2o2):
     for reactor in (-1, 5):
         with pytest.raises(ValueError, match="reactor from 0 to 4"):
             library.integrate_in_place(state, 1e-6, 1e-3, reactor=reactor)
-        with pytest.raises(ValueError, match="reactor 0, 1 or 2"):
+        with pytest.raises(ValueError, match="reactor from 0 to 4"):
             library.jacobian(state[0], reactor)
     with pytest.raises(ValueError, match="give enthalpy with volume=True"):
         solver_of(h2o2, False, True)

@@ -98,8 +98,8 @@ def psr(
     T, p = (np.broadcast_to(x, shape).reshape(n) for x in (inflow.T, inflow.P))
     wall = {name: np.broadcast_to(x, shape).reshape(n) for name, x in given.items()}
     Y = np.broadcast_to(inflow.Y, (*shape, phase.n_species)).reshape(n, -1)
-    own: Any = of_phase(solver, phase)
-    now = stirred.psr(own, T, p, Y, isothermal=isothermal, **wall)
+    multiplied: Any = of_phase(solver, phase)
+    now = stirred.psr(multiplied, T, p, Y, isothermal=isothermal, **wall)
     found.TPY = now[0].reshape(shape), p.reshape(shape), now[1].reshape(*shape, -1)
     return found
 

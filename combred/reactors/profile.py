@@ -59,8 +59,8 @@ def reactor(  # noqa: PLR0913
             "a closed reactor keeps its internal energy: take a solver without enthalpy"
         )
     solver = reactor_solver(solver, isothermal or temperature is not None, heat_transfer)
-    now, mechanism = states_in(solver, T, p, Y), mechanism_of(solver)
-    times, n = rising("t", t), len(now[0])
+    state, mechanism = states_in(solver, T, p, Y), mechanism_of(solver)
+    times, n = rising("t", t), len(state[0])
     if (pressure if solver.volume else volume) is not None:
         kept, given = ("volume", "a pressure") if solver.volume else ("pressure", "a volume")
         needed = f"combred.solver(..., volume={not solver.volume})"
@@ -68,23 +68,23 @@ def reactor(  # noqa: PLR0913
     name, profile = ("volume", volume) if solver.volume else ("pressure", pressure)
     along = None if profile is None else profile_of(name, profile, len(times), n)
     if along is not None and not solver.volume:
-        require_first("pressure", along, "p", now[1])
+        require_first("pressure", along, "p", state[1])
     heated = None if temperature is None else profile_of("temperature", temperature, len(times), n)
     if heated is not None:
-        require_first("temperature", heated, "T", now[0])
-    rho, history = density(mechanism, now), [now]
+        require_first("temperature", heated, "T", state[0])
+    rho, history = density(mechanism, state), [state]
     for i, dt in enumerate(np.diff(times)):
         sources = Sources(heat_transfer=heat_transfer, T_wall=T_wall)
         if along is not None and solver.volume:
-            after = rho * along[0] / along[i + 1]
-            sources = replace(sources, drho_dt=(after - density(mechanism, now)) / dt)
+            next_rho = rho * along[0] / along[i + 1]
+            sources = replace(sources, drho_dt=(next_rho - density(mechanism, state)) / dt)
         elif along is not None:
-            sources = replace(sources, dp_dt=(along[i + 1] - now[1]) / dt)
+            sources = replace(sources, dp_dt=(along[i + 1] - state[1]) / dt)
         if heated is not None:
-            sources = replace(sources, dT_dt=(heated[i + 1] - now[0]) / dt)
-        after = solver.with_sources(sources).integrate(*now, dt, tolerance)
-        now = after.T, after.p, after.Y
-        history.append(now)
+            sources = replace(sources, dT_dt=(heated[i + 1] - state[0]) / dt)
+        solution = solver.with_sources(sources).integrate(*state, dt, tolerance)
+        state = solution.T, solution.p, solution.Y
+        history.append(state)
     return History(times, *(np.array(x) for x in zip(*history, strict=True)))
 
 

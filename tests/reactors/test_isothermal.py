@@ -53,8 +53,8 @@ def test_a_closed_reactor_is_cantera_s_without_energy(solver_of, drm19, volume):
             solver_of(drm19, volume), *start, t, tolerance=tolerance, isothermal=True
         )
         assert (path.T == 1500.0).all()
-        found = np.concatenate([path.p[1:, :, None], path.Y[1:]], axis=2)
-        off = abs(found - np.array(true)[:, None])
+        states = np.concatenate([path.p[1:, :, None], path.Y[1:]], axis=2)
+        off = abs(states - np.array(true)[:, None])
         assert (off[:, :, 0] / ATM).max() < tolerance and off[:, :, 1:].max() < 0.2 * tolerance
     assert (abs(path.p / ATM - 1.0).max() > 1e-3) == volume
 
@@ -69,12 +69,12 @@ def test_a_perfectly_stirred_reactor_is_cantera_s_without_energy(solver_of, h2o2
     for i in range(3):
         gas = h2o2.solution(transport=False)
         gas.TPY = T[i], p[i], Y[i]
-        reactor, net, kept = network(gas, tau=tau[i])
+        reactor, net, flows = network(gas, tau=tau[i])
         net.advance(3000.0 * tau[i])
         change = abs(reactor.Y - Y[i]).max()
         assert (change > 1e-4) == (i > 0) and abs(reactor.Y - Y1[i]).max() < 1e-6 * change + 1e-14
-    same = combred.psr(solver_of(h2o2, False, False, True), T, p, Y, tau)
-    assert np.array_equal(same[1], Y1)
+    isothermal = combred.psr(solver_of(h2o2, False, False, True), T, p, Y, tau)
+    assert np.array_equal(isothermal[1], Y1)
     inflow = ct.SolutionArray(h2o2.solution(), 1)
     inflow.TPY = T[1], ATM, diluted
     states = combred.cantera.psr(solver_of(h2o2), inflow, tau[:2], isothermal=True)
@@ -118,12 +118,12 @@ def test_temperatures_over_time_and_along_a_duct(solver_of, h2o2, diluted):
         solver_of(h2o2), T[:1], ATM, diluted[None], x, 20.0, temperature=along, tolerance=TIGHT
     )
     assert np.allclose(duct.T[:, 0], along, rtol=1e-4)
-    own = combred.reactor(
+    path = combred.reactor(
         solver_of(h2o2, False, False, True), T[:1], ATM, diluted[None], duct.t[:, 0],
         temperature=duct.T, tolerance=TIGHT,
     )  # fmt: skip
     # The duct's T is linear in x, of which x is not in t: u changes by 10 %.
-    assert abs(own.Y[-1] - duct.Y[-1]).max() < 2e-3 * abs(own.Y[-1] - diluted).max()
+    assert abs(path.Y[-1] - duct.Y[-1]).max() < 2e-3 * abs(path.Y[-1] - diluted).max()
     level = combred.plug_flow(
         solver_of(h2o2), T[:1], ATM, diluted[None], x, 20.0, isothermal=True, tolerance=TIGHT
     )
@@ -145,8 +145,8 @@ def test_a_wall_of_any_heat_transfer_ends_at_its_temperature(solver_of, h2o2, di
         lost = U[i] * (T[i] - 1000.0) / gas.density * tau
         assert h_in - gas.h == pytest.approx(lost, rel=1e-6, abs=1.0)  # J/kg, of T to 1e-3 K
     assert T[0] > 1200.0 and (np.diff(T) < 0.0).all() and T[-1] < 1000.001
-    same = combred.psr(solver, 1000.0, ATM, diluted, tau, isothermal=True)[1]
-    assert abs(Y[-1] - same).max() < 1e-8  # T is 1e-4 K higher
+    level = combred.psr(solver, 1000.0, ATM, diluted, tau, isothermal=True)[1]
+    assert abs(Y[-1] - level).max() < 1e-8  # T is 1e-4 K higher
     start, t = (np.array([1000.0]), ATM, diluted[None]), np.array([0.0, 3e-4, 1e-2])
     true = combred.reactor(solver, *start, t, isothermal=True).Y
     off = [
@@ -156,8 +156,8 @@ def test_a_wall_of_any_heat_transfer_ends_at_its_temperature(solver_of, h2o2, di
     assert off[0] > 10.0 * off[1] and off[2] < 2e-5  # the tolerance times the change
     x = np.array([0.0, 0.01, 0.02])
     duct = combred.plug_flow(solver, *start, x, 20.0, heat_transfer=1e12, T_wall=1000.0)
-    own = combred.plug_flow(solver, *start, x, 20.0, isothermal=True)
-    assert abs(duct.Y - own.Y).max() < 1e-4 and abs(duct.T - 1000.0).max() < 0.01
+    level = combred.plug_flow(solver, *start, x, 20.0, isothermal=True)
+    assert abs(duct.Y - level.Y).max() < 1e-4 and abs(duct.T - 1000.0).max() < 0.01
 
 
 def test_what_needs_energy_is_refused(solver_of, h2o2, diluted):
@@ -187,8 +187,8 @@ def test_an_isothermal_solver_is_pickled_loaded_and_has_derivatives(solver_of, h
     solver, given = solver_of(h2o2, False, False, True), (np.array([1100.0]), ATM, diluted[None])
     Y = solver.advance(*given, 1e-4)[1]
     loaded = combred.native.load(solver.library.path, isothermal=True)
-    for other in (pickle.loads(pickle.dumps(solver)), loaded):
-        assert np.array_equal(other.advance(*given, 1e-4)[1], Y)
+    for copy in (pickle.loads(pickle.dumps(solver)), loaded):
+        assert np.array_equal(copy.advance(*given, 1e-4)[1], Y)
     assert "constant T and pressure" in repr(solver)
     step = solver.jacobian(1100.0, ATM, diluted)
     adiabatic = solver_of(h2o2).jacobian(1100.0, ATM, diluted)

@@ -81,9 +81,9 @@ class Integrator(Stepper):
 
     def _with(self, **changed: object) -> Self:
         """This one with other attributes; copy.copy would look for the library again: 8 ms."""
-        found = object.__new__(type(self))
-        found.__dict__ |= self.__dict__ | changed
-        return found
+        copy = object.__new__(type(self))
+        copy.__dict__ |= self.__dict__ | changed
+        return copy
 
     def with_sources(self, sources: "Sources | None") -> Self:
         """This one with sources beside the reactions, constant over each time step. Its network

@@ -88,10 +88,10 @@ class Sources:
         other shapes, for a heat transfer below 0 and a wall below 0 K."""
         if not np.any(self.heat_transfer):
             return None
-        found = np.column_stack([self._rows(name, (n,)) for name in ("heat_transfer", "T_wall")])
-        if (found < 0.0).any():
+        walls = np.column_stack([self._rows(name, (n,)) for name in ("heat_transfer", "T_wall")])
+        if (walls < 0.0).any():
             raise ValueError("heat_transfer [W/(m3 K)] and T_wall [K] are numbers from 0 up")
-        return found
+        return walls
 
     def of(self, rows: np.ndarray) -> "Sources":
         """Those of some states."""

@@ -14,7 +14,7 @@ from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.states import Real, Rows, Tolerance, require_real
 from combred.native.solver.library import Integrator
 from combred.native.solver.sources import Sources
-from combred.reactors.profile import profile_of, require_first, rising
+from combred.reactors.profile import profile_of, require_first, rising, temperatures_of
 from combred.reactors.wall import State, density, mechanism_of, reactor_solver, states_in
 
 DILATION = 0.02  # largest change of ln rho in a step, in which 1 / rho is linear
@@ -101,9 +101,7 @@ def plug_flow(  # noqa: PLR0913
     own = np.tile(now[1], (len(x), 1)) if pressure is None else pressure
     along = profile_of("pressure", own, len(x), n)
     require_first("pressure", along, "p", now[1])
-    heated = None if temperature is None else profile_of("temperature", temperature, len(x), n)
-    if heated is not None:
-        require_first("temperature", heated, "T", now[0])
+    heated = temperatures_of(temperature, len(x), now[0])
     flow = density(mechanism, now) * u * A[0]
     wall = Sources(heat_transfer=heat_transfer, T_wall=T_wall)
     duct = _Duct(mechanism, x, A, along, heated, flow, wall)

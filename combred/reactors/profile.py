@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from combred.chemistry.states import Real, Rows, Tolerance, require_real
+from combred.chemistry.states import (
+    HIGHEST_T,
+    LOWEST_T,
+    Real,
+    Rows,
+    Tolerance,
+    require_real,
+)
 from combred.native.solver.library import Integrator
 from combred.native.solver.sources import Sources
 from combred.reactors.wall import density, mechanism_of, reactor_solver, states_in
@@ -69,9 +76,7 @@ def reactor(  # noqa: PLR0913
     along = None if profile is None else profile_of(name, profile, len(times), n)
     if along is not None and not solver.volume:
         require_first("pressure", along, "p", state[1])
-    heated = None if temperature is None else profile_of("temperature", temperature, len(times), n)
-    if heated is not None:
-        require_first("temperature", heated, "T", state[0])
+    heated = temperatures_of(temperature, len(times), state[0])
     rho, history = density(mechanism, state), [state]
     for i, dt in enumerate(np.diff(times)):
         sources = Sources(heat_transfer=heat_transfer, T_wall=T_wall)
@@ -86,6 +91,18 @@ def reactor(  # noqa: PLR0913
         state = solution.T, solution.p, solution.Y
         history.append(state)
     return History(times, *(np.array(x) for x in zip(*history, strict=True)))
+
+
+def temperatures_of(temperature: Rows | None, m: int, T: Rows) -> Rows | None:
+    """A profile of temperature as (m, n), None without. Raises ValueError for another shape, for one
+    out of the range of states, and for one that does not begin at T (n,)."""
+    if temperature is None:
+        return None
+    profile = profile_of("temperature", temperature, m, len(T))
+    require_first("temperature", profile, "T", T)
+    if profile.min() < LOWEST_T or profile.max() > HIGHEST_T:
+        raise ValueError(f"temperature has to be from {LOWEST_T:g} to {HIGHEST_T:g} K everywhere")
+    return profile
 
 
 def require_first(name: str, profile: Rows, initial: str, state: Rows) -> None:

@@ -177,6 +177,9 @@ def test_what_needs_energy_is_refused(solver_of, h2o2, diluted):
          "with isothermal=True"),
         (lambda: combred.reactor(*given, [0.0, 1.0], temperature=[900.0, 1000.0]),
          r"first temperature is 900, and T 1000 \(row 0\)"),
+        (lambda: combred.reactor(*given, [0.0, 1.0], temperature=[1000.0, 7000.0]), "to 6000 K"),
+        (lambda: combred.reactor(solver_of(h2o2), *given[1:], [0.0, 1.0], None, None, 1.0, 50.0),
+         "T_wall has to be from 100"),
         (lambda: combred.solver(h2o2, volume=True, enthalpy=True, isothermal=True), "enthalpy"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=words):

@@ -9,7 +9,15 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from combred.chemistry.polynomials import GAS_CONSTANT
-from combred.chemistry.states import Real, Rows, require_real, require_states, states_of
+from combred.chemistry.states import (
+    HIGHEST_T,
+    LOWEST_T,
+    Real,
+    Rows,
+    require_real,
+    require_states,
+    states_of,
+)
 from combred.native.library import Library
 
 
@@ -85,12 +93,14 @@ class Sources:
 
     def walls(self, n: int) -> Rows | None:
         """Heat transfer and T of the walls of n states (n, 2), None without. Raises ValueError for
-        other shapes, for a heat transfer below 0 and a wall below 0 K."""
+        other shapes, for a heat transfer below 0 and a wall out of the range of states."""
         if not np.any(self.heat_transfer):
             return None
         walls = np.column_stack([self._rows(name, (n,)) for name in ("heat_transfer", "T_wall")])
-        if (walls < 0.0).any():
-            raise ValueError("heat_transfer [W/(m3 K)] and T_wall [K] are numbers from 0 up")
+        if (walls[:, 0] < 0.0).any():
+            raise ValueError("heat_transfer [W/(m3 K)] is a number from 0 up")
+        if walls[:, 1].min() < LOWEST_T or walls[:, 1].max() > HIGHEST_T:
+            raise ValueError(f"T_wall has to be from {LOWEST_T:g} to {HIGHEST_T:g} K")
         return walls
 
     def of(self, rows: np.ndarray) -> "Sources":

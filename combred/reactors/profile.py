@@ -94,8 +94,8 @@ def reactor(  # noqa: PLR0913
 
 
 def temperatures_of(temperature: Rows | None, m: int, T: Rows) -> Rows | None:
-    """A profile of temperature as (m, n), None without. Raises ValueError for another shape, for one
-    out of the range of states, and for one that does not begin at T (n,)."""
+    """A profile of temperature as (m, n), None without. Raises ValueError for another shape, for
+    one out of the range of states, and for one that does not begin at T (n,)."""
     if temperature is None:
         return None
     profile = profile_of("temperature", temperature, m, len(T))

@@ -21,6 +21,7 @@ from combred.native.solver.library import Integrator, Solver
 
 CLOSE = 1e-9  # relative difference of two times that are the same
 _COMPARING = threading.Lock()
+PROFILES = "temperature", "pressure", "volume"  # over the time of a `Reactor`
 COMPARED = (300.0, 1e3), (900.0, 1e5), (2100.0, 3e6), (3500.0, 1e8)  # K, Pa, of `_agree`
 # Relative difference of two multipliers that are the same, after a division and a product.
 ROUNDING = 1e-15
@@ -70,7 +71,11 @@ def ignition_delay(
 
 
 def psr(
-    solver: Integrator, inflow: ct.SolutionArray, residence_time: np.ndarray | float, **wall: Any
+    solver: Integrator,
+    inflow: ct.SolutionArray,
+    residence_time: np.ndarray | float,
+    isothermal: bool = False,
+    **wall: Any,
 ) -> ct.SolutionArray:
     """The steady states of perfectly stirred reactors of the states that flow in, as a new
     `SolutionArray` of the shape that states and residence times [s] have together; as
@@ -95,7 +100,8 @@ def psr(
     T, p = (np.broadcast_to(x, shape).reshape(n) for x in (inflow.T, inflow.P))
     wall = {name: np.broadcast_to(x, shape).reshape(n) for name, x in given.items()}
     Y = np.broadcast_to(inflow.Y, (*shape, phase.n_species)).reshape(n, -1)
-    now = stirred.psr(of_phase(solver, phase), T, p, Y, **wall)  # type: ignore[arg-type]
+    multiplied: Any = of_phase(solver, phase)
+    now = stirred.psr(multiplied, T, p, Y, isothermal=isothermal, **wall)
     found.TPY = now[0].reshape(shape), p.reshape(shape), now[1].reshape(*shape, -1)
     return found
 
@@ -140,8 +146,8 @@ class Reactor:
 
     phase: a `cantera.Solution` in the initial state, which moves with the reactor; solver: an
     `Advance` of its species; time [s]: since the beginning. profile: of a `combred.solver`, t (m,)
-    [s] and pressure [Pa] or volume (m,), heat_transfer and T_wall, as of `combred.reactor`. Raises
-    ValueError as `of_phase`, and for other names of a profile.
+    [s] and temperature [K], pressure [Pa] or volume (m,), isothermal, heat_transfer and T_wall, as
+    of `combred.reactor`. Raises ValueError as `of_phase`, and for other names of a profile.
     """
 
     def __init__(self, phase: ct.Solution, solver: Advance, **profile: Any):
@@ -149,13 +155,16 @@ class Reactor:
             raise ValueError("give the phase first, then the solver: Reactor(gas, solver)")
         of_phase(solver, phase)
         self.phase, self.solver, self.time = phase, solver, 0.0
-        unknown = profile.keys() - {"t", "pressure", "volume", "heat_transfer", "T_wall"}
-        if unknown or ("t" in profile) != bool(profile.keys() & {"pressure", "volume"}):
+        constant = profile.pop("isothermal", False)
+        unknown = profile.keys() - {*PROFILES, "t", "heat_transfer", "T_wall"}
+        if unknown or ("t" in profile) != bool(profile.keys() & set(PROFILES)):
             raise ValueError(
-                f"a reactor of {', '.join(profile)}: give t with pressure or volume, and what else "
-                "it may have, heat_transfer and T_wall"
+                f"a reactor of {', '.join(profile)}: give t with pressure or volume, or "
+                "temperature, and what else it may have, isothermal, heat_transfer and T_wall"
             )
-        self.profile = {name: require_real(name, x) for name, x in profile.items()}
+        self.profile: dict[str, Any] = {name: require_real(name, x) for name, x in profile.items()}
+        if constant:
+            self.profile["isothermal"] = True
 
     def advance(self, time: float) -> float:
         """Go to a time [s], as counted from the beginning; returns it. Raises ValueError for a time
@@ -197,10 +206,10 @@ class Reactor:
             if not t[0] <= self.time < end <= t[-1]:
                 raise ValueError(f"time = {end:g} s: the profile is from {t[0]:g} to {t[-1]:g} s")
             times = np.unique([*times, *t[(t > self.time) & (t < end)]])
-            name = "pressure" if "pressure" in given else "volume"
-            values = profile.profile_of(name, given[name], len(t), 1)[:, 0]
-            power = 1.0 if name == "pressure" else -1.0
-            given[name] = np.interp(times, t, values**power) ** power
+            for name in given.keys() & set(PROFILES):
+                values = profile.profile_of(name, given[name], len(t), 1)[:, 0]
+                power = -1.0 if name == "volume" else 1.0
+                given[name] = np.interp(times, t, values**power) ** power
         state = np.array([gas.T]), gas.P, gas.Y[None]
         found = profile.reactor(solver, *state, times, **given)  # type: ignore[arg-type]
         return found.T[-1, 0], found.p[-1, 0], found.Y[-1, 0]

@@ -32,6 +32,7 @@ from combred.experiments.premixed.experiment import PremixedFlames
 from combred.files.records import strict, write_record
 from combred.names import needing_train
 from combred.native.solver import Solver
+from combred.native.solver.library import require_adiabatic
 from combred.processes.machine import machine
 from combred.processes.threads import one_thread
 from combred.processes.workers import Processes
@@ -115,6 +116,7 @@ def _mechanism_of(advance: Any, mechanism: Mechanism | str | None) -> Mechanism:
     require(mechanism is not None, "mechanism: give the file of its mechanism")
     if not isinstance(mechanism, Mechanism):
         mechanism = load_mechanism(str(mechanism))
+    require_adiabatic(advance, "CVODE's reactors conserve energy")
     require(
         not getattr(advance, "volume", False) and not getattr(advance, "sources", None),
         "CVODE is at constant pressure, without sources: give combred.solver(FILE) as it is",

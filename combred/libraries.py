@@ -159,19 +159,21 @@ def compile_cuda(what: "Exported", device: "torch.device | str" = "cuda") -> "Cu
     return cuda.compile_cuda(mechanism, extension(surrogate, card, title), device)
 
 
-def load(library: Path | str, volume: bool = False) -> Integrator:
+def load(library: Path | str, volume: bool = False, isothermal: bool = False) -> Integrator:
     """A compiled library, of a solver (libsolver.so) or of a surrogate (libsurrogate.so), as an
     `Advance`; needs no torch.
 
-    volume: at constant volume, not at constant pressure. Raises FileNotFoundError if there is none,
-    ValueError as `Library`.
+    volume: at constant volume, not at constant pressure; isothermal: at constant T, by a solver.
+    Raises FileNotFoundError if there is none, ValueError as `Library`, and for an isothermal
+    surrogate.
     """
     found = Library(Path(library))
     if math.isnan(found.range_of("dt_range")[0]):  # which only a network has
-        return Integrator(found, TOLERANCE, volume)
+        return Integrator(found, TOLERANCE, volume, isothermal=isothermal)
     from combred.surrogates.library.compiled import NativeSurrogate
 
-    return NativeSurrogate(Path(library), volume=volume)
+    surrogate = NativeSurrogate(Path(library), volume=volume)
+    return surrogate.as_isothermal() if isothermal else surrogate
 
 
 def names_mechanism(what: object) -> TypeGuard[str | Path]:

@@ -88,11 +88,12 @@ public:
     std::vector<double> time_scale(const double* states, std::size_t n);
 
 private:
-    static constexpr int interface = 9;  // COMBRED_INTERFACE of combred.h
+    static constexpr int interface = 10;  // COMBRED_INTERFACE of combred.h
 
     struct Options {  // combred_options
         double tolerance;
         std::int64_t max_steps, reactor;
+        const double* wall;
     };
     struct Report {  // combred_report
         double* error;
@@ -289,7 +290,7 @@ inline Steps Library::take(
     steps.error.resize(n);
     steps.count.resize(n);
     const double tolerance = tolerance_ > 0.0 || !reactor ? tolerance_ : solver_tolerance();
-    const Options own{tolerance, 0, reactor};
+    const Options own{tolerance, 0, reactor, nullptr};
     const Options* options = tolerance > 0.0 ? &own : nullptr;
     Report report{steps.error.data(), steps.count.data(), 0};
     void* room = workspace_.get();

@@ -184,12 +184,13 @@ def solver_of(made_once) -> Callable[..., Solver]:
     methane and hydrogen optimised as for a user."""
 
     @functools.cache
-    def make(mechanism: Mechanism, volume: bool = False, enthalpy: bool = False) -> Solver:
+    def make(mechanism: Mechanism, *kept: bool) -> Solver:  # volume, enthalpy, isothermal
         name = f"solver_{mechanism.sha256[:12]}"
         with made_once(name), pytest.MonkeyPatch.context() as patch:
             if mechanism.name not in IGNITIONS:
                 compile_quickly(patch)
-            return quietly(lambda: Solver(mechanism, volume=volume, enthalpy=enthalpy))
+            kinds = dict(zip(("volume", "enthalpy", "isothermal"), kept, strict=False))
+            return quietly(lambda: Solver(mechanism, **kinds))
 
     return make
 

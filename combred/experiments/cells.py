@@ -8,6 +8,7 @@ import numpy as np
 
 from combred.chemistry.stepper import Advance
 from combred.experiments.diffusion import Diffusion
+from combred.native.solver.library import require_adiabatic
 
 STEADY, UNSTEADY = "steady", "not steady"  # outcomes of a march
 NOT_FINITE, WENT_OUT, LOST = "not finite", "went out", "front left the grid"
@@ -18,7 +19,8 @@ def react(
 ) -> tuple[np.ndarray, np.ndarray]:
     """T (n,) [K] and Y (n, n_species), dt [s] after T (n,) [K], Y (n, n_species) at p [Pa]; new
     arrays. Raises FloatingPointError where the solver cannot advance a state, or returns values
-    that are not finite."""
+    that are not finite; ValueError for an isothermal solver."""
+    require_adiabatic(solver, "cells and particles conserve energy")
     try:
         T_next, Y_next = solver.advance(T.copy(), np.full(len(T), p), Y.copy(), dt)
     except ValueError as error:  # of states: the shapes are right

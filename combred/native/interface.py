@@ -9,7 +9,7 @@ from typing import Any
 
 from combred.native.damage import defines, require_whole
 
-INTERFACE = 9  # COMBRED_INTERFACE of source/combred.h
+INTERFACE = 10  # COMBRED_INTERFACE of source/combred.h
 # COMBRED_DT, COMBRED_OPTIONS, COMBRED_NOT_ADVANCED
 DT_STATUS, OPTIONS_STATUS, NOT_ADVANCED = 3, 4, 6
 POINTER, SIZE = ctypes.c_void_p, ctypes.c_size_t
@@ -34,6 +34,7 @@ class Options(ctypes.Structure):
         ("tolerance", ctypes.c_double),
         ("max_steps", ctypes.c_int64),
         ("reactor", ctypes.c_int64),
+        ("wall", ctypes.c_void_p),
     ]
 
 

@@ -109,7 +109,7 @@ class Library:
         library that was generated with them."""
         self.calls.combred_multiply(ctypes.c_void_p(factors.ctypes.data))
 
-    def integrate_in_place(
+    def integrate_in_place(  # noqa: PLR0913
         self,
         states: Rows,
         dt: Real,
@@ -117,15 +117,17 @@ class Library:
         max_steps: int = 0,
         reactor: int = 0,
         more: tuple[Rows, Rows] | Rows | None = None,
+        wall: Rows | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Advance contiguous states (n, 2 + n_species), [T, p, Y], in place, by dt [s], a float or
         (n,): the error ratio of each (n,), and the number of steps tried (n,), int64.
 
         reactor: a `combred_reactor` of combred.h. more: sources, contiguous rows (n, 2 + n_species)
         as combred.h has them; or a pair, T (n,) [K] and room for times (n,) [s]: a state ends after
-        the step in which it passes this T, and its time is when it does, or infinite. Raises
-        ValueError for other shapes, for a dt or a tolerance that is not positive and finite, for a
-        negative max_steps, and for another reactor."""
+        the step in which it passes this T, and its time is when it does, or infinite. wall: with
+        sources, contiguous rows (n, 2) as combred.h has them. Raises ValueError for other shapes,
+        for a dt or a tolerance that is not positive and finite, for a negative max_steps, and for
+        another reactor."""
         require_columns(states.shape, self.n)
         if states.dtype != np.float64 or not states.flags.c_contiguous:
             raise ValueError("states are contiguous rows of float64: give numpy.array(x, float)")
@@ -134,7 +136,7 @@ class Library:
         n = len(states)
         steps = steps_of(dt, n)
         error, tried = np.empty(n), np.empty(n, dtype=np.int64)
-        options = Options(require_tolerance(tolerance), max_steps, reactor)
+        options = Options(require_tolerance(tolerance), max_steps, reactor, None)
         arrays = more if isinstance(more, tuple) else () if more is None else (more,)
         if len(arrays) == 1:
             require_columns(arrays[0].shape, self.n)
@@ -148,6 +150,7 @@ class Library:
         try:
             for first, size in ((0, n),) if n <= FIRST_ROWS else _blocks(error, pace):
                 report = Report(errors + 8 * first, counts + 8 * first, 0)
+                options.wall = None if wall is None else wall.ctypes.data + 16 * first
                 status = function(
                     size, rows + 8 * self.n * first, dts + 8 * first, 1,
                     *(x.ctypes.data + x.strides[0] * first for x in arrays), ctypes.byref(options),

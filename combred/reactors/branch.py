@@ -5,7 +5,8 @@ time tau, and the heat loss q = U (T - T_wall) / rho [W/kg],
 
     (Y_in - Y) / tau + w(T, p, Y) = 0,    h_in - sum_k Y_k h_k(T) - tau q(T, p, Y) = 0,
 
-where w are the rates of production dY/dt. T or tau is prescribed, and Y and the other are unknown.
+where w are the rates of production dY/dt. In an isothermal reactor T is given, in place of the
+second equation. T or tau is prescribed, and Y and the other are unknown.
 With T, both branches of the S-curve are one curve tau(T), and its minimum is the extinction.
 """
 
@@ -19,7 +20,10 @@ from combred.chemistry.states import HIGHEST_T, LOWEST_T, Real, Rows
 from combred.chemistry.thermo import Thermo
 
 STEP = 20.0  # K, back to the minimum, where the curvature says nothing
-NEWTON, CLOSE = 25, 1e-6  # iterations at most; change of Y and of ln tau in the last of them
+NEWTON, CLOSE = 25, 1e-6  # iterations at most; change of ln T and of ln tau in the last of them
+# The change of Y from the inflow, of which a share `CLOSE` is the change in the last iteration: at
+# least the former, as rounding allows no less.
+LEAST_CHANGE = 1e-4
 TURNS, FARTHEST, TURNED = 12, 40.0, 1.0  # steps to the minimum; K, a step at most, and the last
 COLDEST = 1000.0  # K
 LARGEST = {"T": 2.0, "tau": 200.0}  # change of the other unknown in an iteration: ln tau; T [K]
@@ -63,12 +67,17 @@ class Rates(Protocol):
 
 class Branch:
     """The steady states of one reactor with one solver, as a function of T or tau. weights
-    (n_species,) [kg/kmol]: for reactors with heat loss."""
+    (n_species,) [kg/kmol]: for reactors with heat loss; isothermal: at the T of the inflow."""
 
     def __init__(
-        self, solver: Rates, thermo: Thermo, of: Inflow, weights: np.ndarray | None = None
+        self,
+        solver: Rates,
+        thermo: Thermo,
+        of: Inflow,
+        weights: np.ndarray | None = None,
+        isothermal: bool = False,
     ):
-        self.solver, self.thermo, self.of = solver, thermo, of
+        self.solver, self.thermo, self.of, self.isothermal = solver, thermo, of, isothermal
         self.h_in = float(thermo.enthalpy(np.array([of.T]), of.Y[None])[0])
         self.per_weight = np.zeros(len(of.Y)) if weights is None else 1.0 / weights
 
@@ -94,7 +103,8 @@ class Branch:
                 return None
             if not LOWEST_T <= T <= HIGHEST_T:
                 return None
-            if np.abs(change).max() < CLOSE:
+            least = CLOSE * min(max(np.abs(Y - self.of.Y).max(), LEAST_CHANGE), 1.0)
+            if np.abs(change[:n]).max() < least and abs(change[n]) < CLOSE:
                 slope = float(by[n] if given == "T" else 1.0 / (by[n] or np.inf))
                 stable = given != "T" and float(np.linalg.slogdet(square)[0]) > 0.0
                 return Point(T, float(np.exp(log_tau)), Y, slope, stable)
@@ -119,6 +129,9 @@ class Branch:
         matrix[n, :n] = scale * (h + lost)
         matrix[n, n] = scale * (float(self.thermo.heat_capacity(at, Y[None])[0]) + by_T)
         matrix[n, n + 1] = scale * (Y @ lost)
+        if self.isothermal:
+            rest[n], matrix[n] = of.T - T, 0.0
+            matrix[n, n] = 1.0
         return matrix, rest
 
     def turn(self, start: Point, curvature: float) -> tuple[Point, float] | None:

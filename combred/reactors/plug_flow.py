@@ -6,15 +6,16 @@ in a closed reactor at the pressure of the place.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.states import Real, Rows, Tolerance, require_real
 from combred.native.solver.library import Integrator
 from combred.native.solver.sources import Sources
-from combred.reactors.profile import profile_of, rising
-from combred.reactors.wall import UNSURE, State, Wall, density, mechanism_of, states_in
+from combred.reactors.profile import profile_of, require_first, rising, temperatures_of
+from combred.reactors.wall import State, density, mechanism_of, reactor_solver, states_in
 
 DILATION = 0.02  # largest change of ln rho in a step, in which 1 / rho is linear
 CLOSE = 1e-5  # of the distance between two positions, how near a parcel comes
@@ -37,13 +38,16 @@ class PlugFlow:
 
 @dataclass(frozen=True, eq=False)
 class _Duct:
-    """The ducts of n reactors: x (m,), area and pressure (m, n), mass flow (n,) [kg/s]."""
+    """The ducts of n reactors: x (m,), area, pressure and, where it is given, temperature (m, n),
+    mass flow (n,) [kg/s], walls."""
 
-    wall: Wall
+    mechanism: Mechanism
     x: Rows
     area: Rows
     pressure: Rows
+    temperature: Rows | None
     flow: Rows
+    wall: Sources
 
     def at(self, profile: Rows, i: int, x: Rows, rows: np.ndarray) -> Rows:
         """A profile of some reactors at their x in the cell i, in which it is linear."""
@@ -52,7 +56,7 @@ class _Duct:
 
     def velocity(self, state: State, i: int, x: Rows, rows: np.ndarray) -> Rows:
         """u of some reactors at their x in the cell i."""
-        rho = density(self.wall.mechanism, state)
+        rho = density(self.mechanism, state)
         return self.flow[rows] / (rho * self.at(self.area, i, x, rows))
 
 
@@ -68,20 +72,24 @@ def plug_flow(  # noqa: PLR0913
     heat_transfer: Real = 0.0,
     T_wall: Real = 300.0,
     tolerance: Tolerance = None,
+    temperature: Rows | None = None,
+    isothermal: bool = False,
 ) -> PlugFlow:
     """The states in plug flow reactors at the positions x (m,) [m], of which the first is the
     inlet, with T (n,) [K], p [Pa] and Y (n, n_species), and the velocity [m/s] there; p, velocity,
     heat_transfer and T_wall: one for all, or (n,). solver: at constant pressure.
 
     area: of the duct at each x, (m,) or (m, n), in any unit, by default constant; pressure [Pa]:
-    at each x, (m,) or (m, n), by default p. Both are linear between two x. heat_transfer
-    [W/(m3 K)]: heat transfer coefficient times circumference over cross section, to a wall of
-    T_wall [K]. Kinetic energy and friction are left out: a warning tells of a fast flow.
+    at each x, (m,) or (m, n), by default p; temperature [K]: the same, by default from the balance
+    of energy; isothermal: T is constant. All are linear between two x. heat_transfer [W/(m3 K)]:
+    heat transfer coefficient times circumference over cross section, to a wall of T_wall [K].
+    Kinetic energy and friction are left out: a warning tells of a fast flow.
     For states by residence time take `combred.reactor`.
 
     Raises ValueError for other shapes, for positions that do not rise, for what is not positive,
     for a solver at constant volume, and as `solver.integrate`.
     """
+    solver = reactor_solver(solver, isothermal or temperature is not None, heat_transfer)
     now, mechanism = states_in(solver, T, p, Y), mechanism_of(solver)
     x, n = rising("x", x), len(now[0])
     u = require_real("velocity", velocity)
@@ -92,11 +100,12 @@ def plug_flow(  # noqa: PLR0913
     A = profile_of("area", np.ones(len(x)) if area is None else area, len(x), n)
     own = np.tile(now[1], (len(x), 1)) if pressure is None else pressure
     along = profile_of("pressure", own, len(x), n)
-    if not np.allclose(along[0], now[1], 1e-6):
-        raise ValueError(f"the first pressure is {along[0, 0]:g} Pa, and p {now[1][0]:g} Pa")
+    require_first("pressure", along, "p", now[1])
+    heated = temperatures_of(temperature, len(x), now[0])
     solver = solver.warned_of(along)
     flow = density(mechanism, now) * u * A[0]
-    duct = _Duct(Wall.around(solver, n, heat_transfer, T_wall), x, A, along, flow)
+    wall = Sources(heat_transfer=heat_transfer, T_wall=T_wall)
+    duct = _Duct(mechanism, x, A, along, heated, flow, wall)
     t, at = np.zeros(n), np.full(n, x[0])
     found = [(t, now)]
     for i in range(len(x) - 1):
@@ -122,24 +131,27 @@ def _cell(
     solver: Integrator,
     tolerance: Tolerance,
 ) -> tuple[Rows, Rows, State]:
-    """Times, places and states after the cell i of a duct. A step that changes the density much, is
-    unsure of T, or passes the end of the cell, is tried again with a shorter one."""
+    """Times, places and states after the cell i of a duct. A step that changes the density much, or
+    passes the end of the cell, is tried again with a shorter one."""
     t, at, (T, p, Y) = begin[0].copy(), begin[1].copy(), (x.copy() for x in begin[2])
     end, live = duct.x[i + 1], np.arange(len(t))
     near = CLOSE * (end - duct.x[i])
     u = duct.velocity(begin[2], i, at, live)  # a mean over the next step
-    dt = np.minimum((end - at) / u, duct.wall.longest(begin[2]))
+    dt = (end - at) / u
     for _ in range(MOST):
         x, before, step, speed = at[live], (T[live], p[live], Y[live]), dt[live], u[live]
         after_x = np.minimum(x + speed * step, end)
         dp_dt = (duct.at(duct.pressure, i, after_x, live) - before[1]) / step
-        sources = Sources(dp_dt=dp_dt)
-        after, unsure = duct.wall.of(live).step(solver, before, step, sources, tolerance)
+        sources = replace(duct.wall.of(live), dp_dt=dp_dt)
+        if duct.temperature is not None:
+            dT = duct.at(duct.temperature, i, after_x, live) - before[0]
+            sources = replace(sources, dT_dt=dT / step)
+        solution = solver.with_sources(sources).integrate(*before, step, tolerance)
+        after = solution.T, solution.p, solution.Y
         last = duct.velocity(after, i, after_x, live)
         moved = 0.5 * step * (duct.velocity(before, i, x, live) + last)
-        rho, then = (density(duct.wall.mechanism, one) for one in (before, after))
-        error = np.maximum(np.abs(np.log(then / rho)) / DILATION, unsure / UNSURE)
-        error = np.maximum(error, 1e-300)
+        rho, then = (density(duct.mechanism, one) for one in (before, after))
+        error = np.maximum(np.abs(np.log(then / rho)) / DILATION, 1e-300)
         good = (error <= 1.0) & (x + moved <= end + near)
         some = live[good]
         for column, new in zip((T, p, Y), after, strict=True):

@@ -2,6 +2,7 @@
 
 Takes a solver and the gas that flows in; gives the states in the reactors. A batch of reactors is
 followed from burnt gas until Newton's method (`combred.reactors.branch`) finds the steady state.
+Isothermal reactors begin with the gas that flows in, as an experiment does.
 Burnt gas has few radicals, and may go out where a reactor that burns already burns on: a burning
 state there lies on the branch of a longer residence time.
 """
@@ -21,17 +22,22 @@ from combred.chemistry.states import (
     states_of,
 )
 from combred.chemistry.thermo import Thermo
-from combred.native.solver.library import Integrator
+from combred.native.solver.library import Integrator, require_adiabatic
 from combred.native.solver.sources import Sources
 from combred.reactors.branch import COLDEST, Branch, Inflow, Point
-from combred.reactors.wall import SHARE, Wall, mechanism_of
+from combred.reactors.wall import density, mechanism_of, reactor_solver
 
-MARCH, MARCHES = 5.0, 60  # residence times between two attempts of Newton's method; how often
-NEAR = 100.0  # K, between the state of a march and the steady state that it is near
+# Residence times between the first two attempts of Newton's method, by how much they grow after
+# each, and how many there are: radicals may multiply slowly near the limit of an ignition.
+MARCH, GROWTH, MARCHES = 5.0, 1.05, 60
+# K, and a share of the change from the inflow, between the state of a march and the steady state
+# that it is near; mass fraction below which a change does not count.
+NEAR, NEAR_Y, TRACE = 100.0, 0.2, 1e-6
 KELVINS = 100.0  # that count as much as a change of ln tau by 1
 WALK, SHORTEST, MOST = 0.5, 1e-3, 300  # steps along the curve, in this measure; how many
 LONGER, TRIES = 3.0, 5  # residence times at which a reactor that is out may burn, each times this
-HOT = 2000.0  # K: gas that would lose its heat to the wall in a residence time is not tried
+# K, J/(kg K): gas that would lose its heat to the wall in a residence time is not tried.
+HOT, LEAST_CP = 2000.0, 1000.0
 
 
 def psr(  # noqa: PLR0913
@@ -42,6 +48,7 @@ def psr(  # noqa: PLR0913
     residence_time: Real,
     heat_transfer: Real = 0.0,
     T_wall: Real = 300.0,
+    isothermal: bool = False,
 ) -> tuple[Rows, Rows]:
     """The steady states T (n,) [K] and Y (n, n_species) of perfectly stirred reactors at constant
     pressure, `solver` = `combred.solver(...)`: burning, or extinguished where the residence time is
@@ -50,10 +57,13 @@ def psr(  # noqa: PLR0913
     T [K], p [Pa], Y (n_species,) or (n, n_species): of the gas that flows in; residence_time [s]:
     mass in the reactor over mass flow; heat_transfer [W/(m3 K)]: heat transfer coefficient times
     area of the wall, over the volume, to a wall of T_wall [K]. Each is one for all, or (n,).
+    isothermal: T is that of the reactor, which begins filled with the gas that flows in; where it
+    has several steady states, this is the one that it reaches.
 
     Raises ValueError for other shapes, for a residence time that is not positive, for a solver at
     constant volume, and where no steady state is found: it may oscillate.
     """
+    solver = reactor_solver(solver, isothermal, heat_transfer)
     inflows, tau = _rows(solver, (T, p, residence_time, heat_transfer, T_wall), Y)
     solver = solver.warned_of(p)
     return _steady(solver, _branches(solver, inflows), tau)
@@ -84,8 +94,9 @@ def extinction_curve(  # noqa: PLR0913
     T and ln(residence time). The other arguments: one number each, and Y (n_species,), as of `psr`.
 
     Raises ValueError as `psr`, where the reactor does not burn at the residence time `longest`,
-    and where its branch does not end above `COLDEST`.
+    where its branch does not end above `COLDEST`, and for an isothermal solver.
     """
+    require_adiabatic(solver, "extinction needs a balance of energy")
     if not isinstance(points, int | np.integer) or points < 2:
         raise ValueError(f"points={points!r}: a curve has a whole number of points, at least 2")
     inflows, tau = _rows(solver, (T, p, longest, heat_transfer, T_wall), Y)
@@ -131,7 +142,7 @@ def _branches(solver: Integrator, inflows: list[Inflow]) -> list[Branch]:
     thermo, weights = Thermo(mechanism), mechanism.molecular_weights
     if solver.volume:
         raise ValueError("a perfectly stirred reactor keeps its pressure: take volume=False")
-    return [Branch(solver, thermo, of, weights) for of in inflows]
+    return [Branch(solver, thermo, of, weights, solver.isothermal) for of in inflows]
 
 
 # -- steady states ---------------------------------------------------------------------------------
@@ -139,75 +150,104 @@ def _branches(solver: Integrator, inflows: list[Inflow]) -> list[Branch]:
 
 def _steady(solver: Integrator, branches: list[Branch], tau: np.ndarray) -> tuple[Rows, Rows]:
     """The steady states of reactors: burning where there is such a one."""
-    T, Y = _followed(solver, branches, tau)
+    initial = _initial(solver, branches)
+    T, Y = _followed(solver, branches, tau, initial)
     burning: dict[bytes, list[Point]] = {}
-    for i in np.argsort(-tau):
-        of = branches[i].of
-        key = np.array([of.T, of.p, of.heat_transfer, of.T_wall, *of.Y]).tobytes()
-        known = burning.setdefault(key, [])
-        if T[i] < COLDEST and (found := _burning(solver, branches[i], float(tau[i]), known)):
-            T[i], Y[i] = found.T, found.Y
+    extinguished: set[bytes] = set()  # inflows without heat loss: at shorter times they are, too
+    for i in np.argsort(-tau) if not solver.isothermal else ():
+        inflow = branches[i].of
+        numbers = inflow.T, inflow.p, inflow.heat_transfer, inflow.T_wall
+        key = np.array([*numbers, *inflow.Y]).tobytes()
+        longer = burning.setdefault(key, [])
+        if T[i] < COLDEST and key not in extinguished:
+            start = initial[0][[i]], initial[1][[i]]
+            point = _burning(solver, branches[i], float(tau[i]), longer, start)
+            if point:
+                T[i], Y[i] = point.T, point.Y
+            elif not inflow.heat_transfer:
+                extinguished.add(key)
         if T[i] >= COLDEST:
-            known.append(Point(float(T[i]), float(tau[i]), Y[i]))
+            longer.append(Point(float(T[i]), float(tau[i]), Y[i]))
     return T, Y
 
 
-def _followed(solver: Integrator, branches: list[Branch], tau: np.ndarray) -> tuple[Rows, Rows]:
-    """The steady states of reactors that begin filled with burnt gas."""
+def _followed(
+    solver: Integrator, branches: list[Branch], tau: np.ndarray, initial: tuple[Rows, Rows]
+) -> tuple[Rows, Rows]:
+    """The steady states of reactors that begin filled with the gas `initial`, T and Y."""
     inflows = [branch.of for branch in branches]
-    T0, p = np.array([of.T for of in inflows]), np.array([of.p for of in inflows])
-    if not len(T0):
-        raise ValueError("there is no residence time and no gas that flows in: give at least one")
-    Y0 = np.array([of.Y for of in inflows])
-    T, Y = _burnt(solver, T0, p, Y0)
-    transfer, T_wall = np.array([(of.heat_transfer, of.T_wall) for of in inflows]).T
-    wall = Wall.around(solver, len(T), transfer, T_wall)
-    left = np.arange(len(T))
+    columns = [(of.T, of.p, of.heat_transfer, of.T_wall) for of in inflows]
+    T0, p, transfer, T_wall = np.array(columns).T
+    mixing = Sources(0.0, 0.0, 1.0 / tau, T0, np.array([of.Y for of in inflows]))
+    mixing = replace(mixing, heat_transfer=transfer, T_wall=T_wall)
+    T, Y = initial[0].copy(), initial[1].copy()
+    pending = np.arange(len(T))
+    march = MARCH * tau
     for _ in range(MARCHES):
-        now = T[left], p[left], Y[left]
-        mixing = Sources(rate=1.0 / tau[left], T0=T0[left], Y0=Y0[left])
-        T[left], _, Y[left] = wall.of(left).march(solver, now, MARCH * tau[left], mixing)
-        found = []
-        for i in left:
-            guess = Point(float(T[i]), float(tau[i]), Y[i])
-            point = branches[i].solve(guess, "tau")
-            if point and point.stable and abs(point.T - T[i]) < NEAR:
+        stirred = solver.with_sources(mixing.of(pending))
+        T[pending], Y[pending] = stirred.advance(T[pending], p[pending], Y[pending], march[pending])
+        march *= GROWTH
+        steady = []
+        for i in pending:
+            point = branches[i].solve(Point(float(T[i]), float(tau[i]), Y[i]), "tau")
+            if point and point.stable and _is_near(point, T[i], Y[i], inflows[i].Y):
                 T[i], Y[i] = point.T, point.Y
-                found.append(i)
-        left = np.setdiff1d(left, found)
-        if not len(left):
+                steady.append(i)
+        pending = np.setdiff1d(pending, steady)
+        if not len(pending):
             return T, Y
     raise ValueError(
-        f"no steady state was found for the residence time {tau[left[0]]:g} s (row {left[0]}) in "
-        f"{MARCH * MARCHES:g} residence times: the reactor may oscillate"
+        f"no steady state was found for the residence time {tau[pending[0]]:g} s (row "
+        f"{pending[0]}) in {MARCH * (GROWTH**MARCHES - 1.0) / (GROWTH - 1.0):.0f} residence times: "
+        "the reactor may oscillate"
     )
 
 
-def _burning(solver: Integrator, branch: Branch, tau: float, known: list[Point]) -> Point | None:
-    """The burning state of a reactor at tau [s], on the branch of the last of the `known` ones at
+def _is_near(point: Point, T: float, Y: np.ndarray, inflow: np.ndarray) -> bool:
+    """Whether a state T, Y is near a steady one: by T, and by a share of the change from the
+    inflow."""
+    change = abs(point.Y - inflow).max()
+    return abs(point.T - T) < NEAR and abs(point.Y - Y).max() <= NEAR_Y * change + TRACE
+
+
+def _burning(
+    solver: Integrator,
+    branch: Branch,
+    tau: float,
+    burning: list[Point],
+    initial: tuple[Rows, Rows],
+) -> Point | None:
+    """The burning state of a reactor at tau [s], on the branch of the last of the `burning` ones at
     longer residence times; None where there is none."""
-    of, longer = branch.of, tau
-    hot = np.array([HOT]), np.array([of.p]), of.Y[None]
-    wall = Wall.around(solver, 1, of.heat_transfer, of.T_wall)
-    most = min(tau * LONGER**TRIES, float(wall.longest(hot)[0]) / SHARE)
+    inflow, longer, most = branch.of, tau, tau * LONGER**TRIES
+    if inflow.heat_transfer:
+        hot = np.array([HOT]), np.array([inflow.p]), inflow.Y[None]
+        rho = float(density(mechanism_of(solver), hot)[0])
+        most = min(most, LEAST_CP * rho / inflow.heat_transfer)
     try:
-        while not known and longer * LONGER <= most * 1.001:
+        while not burning and longer * LONGER <= most * 1.001:
             longer *= LONGER
-            T, Y = _followed(solver, [branch], np.array([longer]))
-            known = [Point(float(T[0]), longer, Y[0])] if T[0] >= COLDEST else []
-        if not known:
+            T, Y = _followed(solver, [branch], np.array([longer]), initial)
+            burning = [Point(float(T[0]), longer, Y[0])] if T[0] >= COLDEST else []
+        if not burning:
             return None
-        last = _walk(branch, known[-1], tau)[-1]
+        last = _walk(branch, burning[-1], tau)[-1]
     except ValueError:  # no steady state, or the branch does not end above `COLDEST`
         return None
-    found = branch.solve(replace(last, tau=tau), "tau") if last.tau <= tau else None
-    return found if found and found.stable and found.T >= COLDEST else None
+    point = branch.solve(replace(last, tau=tau), "tau") if last.tau <= tau else None
+    return point if point and point.stable and point.T >= COLDEST else None
 
 
-def _burnt(solver: Integrator, T: Rows, p: Rows, Y: Rows) -> tuple[Rows, Rows]:
-    """T (n,) and Y (n, n_species) at equilibrium of inflows, each of which is burnt once."""
+def _initial(solver: Integrator, branches: list[Branch]) -> tuple[Rows, Rows]:
+    """T (n,) and Y (n, n_species) of the gas that reactors begin with: the inflow at equilibrium,
+    or in isothermal ones as it is."""
+    if not branches:
+        raise ValueError("there is no residence time and no gas that flows in: give at least one")
+    rows = np.array([[branch.of.T, branch.of.p, *branch.of.Y] for branch in branches])
+    if solver.isothermal:
+        return rows[:, 0], rows[:, 2:]
     gas = mechanism_of(solver).solution(transport=False)
-    rows, which = np.unique(np.column_stack([T, p, Y]), axis=0, return_inverse=True)
+    rows, which = np.unique(rows, axis=0, return_inverse=True)
     hot, burnt = equilibrium(gas, rows[:, 0], rows[:, 1], rows[:, 2:])
     if not np.isfinite(hot).all():
         raise ValueError("Cantera finds no equilibrium of the gas that flows in: give another one")

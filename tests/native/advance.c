@@ -18,7 +18,7 @@ int main(int count, char **words) {
   void *workspace = malloc(bytes);
   if (!states || !error || !steps || !workspace) return 1;
   if (fread(states, 8, size, file) != size || fread(last, 8, 2, file) != 2) return 1;
-  const combred_options options = {last[1], 0, COMBRED_CONSTANT_PRESSURE};
+  const combred_options options = {last[1], 0, COMBRED_CONSTANT_PRESSURE, NULL};
   combred_report report = {error, steps, 0};
   const int status = combred_advance(n, states, last, 0, last[1] > 0 ? &options : NULL, &report,
                                      workspace, bytes);

@@ -23,7 +23,7 @@ from combred.chemistry.states import (
 from combred.experiments.ignition.maxima import first_stage, maximum
 from combred.experiments.ignition.path import Ignition
 from combred.experiments.ignition.rise import equilibrium_T, half_way, hottest_T
-from combred.native.solver.library import Integrator
+from combred.native.solver.library import Integrator, require_adiabatic
 from combred.native.solver.sharing import PARTS, blocks_of
 
 # s, within which a delay is looked for.
@@ -65,8 +65,10 @@ def ignition_delay(  # noqa: PLR0913
     stages, T has to pass half of its rise, which is 1 K at least. NaN where the solver fails.
     tolerance: of the solver, as in `advance`; threads: how many share the mixtures.
 
-    Raises ValueError for another criterion, and for states that are not valid.
+    Raises ValueError for another criterion, for states that are not valid, and for an isothermal
+    solver.
     """
+    require_adiabatic(solver, "an ignition delay is that of a rise of T")
     states, kind = states_of(T, p, Y), _kind(solver, criterion)
     require_columns(states.shape, 2 + len(solver.library.species))
     require_states(states, "mixtures")

@@ -29,16 +29,17 @@ def solver(
     phase: str = "",
     volume: bool = False,
     enthalpy: bool = False,
+    isothermal: bool = False,
 ) -> "Solver":
     """The solver of a mechanism, compiled at its first use and then kept in the cache.
 
-    mechanism: a loaded one, or what `load_mechanism` takes, with `phase`; volume, enthalpy:
-    as of `Integrator`. Raises ValueError, with the names of the reactions, for rates that are not
-    known; RuntimeError without a C++ compiler.
+    mechanism: a loaded one, or what `load_mechanism` takes, with `phase`; volume, enthalpy,
+    isothermal: as of `Integrator`. Raises ValueError, with the names of the reactions, for rates
+    that are not known; RuntimeError without a C++ compiler.
     """
     if not isinstance(mechanism, Mechanism):
         mechanism = load_mechanism(mechanism, phase)
-    return Solver(mechanism, volume=volume, enthalpy=enthalpy)
+    return Solver(mechanism, volume=volume, enthalpy=enthalpy, isothermal=isothermal)
 
 
 class Integrator(Stepper):
@@ -46,19 +47,43 @@ class Integrator(Stepper):
 
     tolerance: of `advance`; volume: adiabatic at constant volume, not at constant pressure;
     enthalpy: with `volume`, of constant density and enthalpy, as low-Mach flow solvers hold both;
-    sources: None, or those of `with_sources`.
+    isothermal: T is constant, or `Sources.dT_dt` changes it, and no energy is conserved; sources:
+    None, or those of `with_sources`.
     """
 
     sources: "Sources | None" = None
 
     def __init__(
-        self, library: Library, tolerance: float, volume: bool = False, enthalpy: bool = False
+        self,
+        library: Library,
+        tolerance: float,
+        volume: bool = False,
+        enthalpy: bool = False,
+        isothermal: bool = False,
     ):
         if enthalpy and not volume:
             raise ValueError("constant pressure keeps the enthalpy: give enthalpy with volume=True")
         self.library, self.tolerance, self.volume = library, tolerance, volume
-        self.enthalpy = enthalpy
-        self.reactor = int(volume) + int(enthalpy)  # combred_reactor of combred.h
+        self.enthalpy, self.isothermal = enthalpy, isothermal
+        if enthalpy and isothermal:
+            raise ValueError("an isothermal reactor does not keep its enthalpy: leave enthalpy out")
+
+    @property
+    def reactor(self) -> int:
+        """The `combred_reactor` of combred.h."""
+        return int(self.volume) + int(self.enthalpy) + 3 * int(self.isothermal)
+
+    def as_isothermal(self) -> Self:
+        """This one, isothermal. Raises ValueError at constant density and enthalpy."""
+        if self.enthalpy:
+            raise ValueError("an isothermal reactor does not keep its enthalpy: leave enthalpy out")
+        return self._with(isothermal=True)
+
+    def _with(self, **changed: object) -> Self:
+        """This one with other attributes; copy.copy would look for the library again: 8 ms."""
+        copy = object.__new__(type(self))
+        copy.__dict__ |= self.__dict__ | changed
+        return copy
 
     def with_sources(self, sources: "Sources | None") -> Self:
         """This one with sources beside the reactions, constant over each time step. Its network
@@ -66,9 +91,7 @@ class Integrator(Stepper):
         other objects."""
         if not hasattr(sources, "rows") and sources is not None:
             raise TypeError(f"sources are a {type(sources).__name__}: give combred.Sources or None")
-        found = object.__new__(type(self))  # copy.copy would look for the library again: 8 ms
-        found.__dict__ |= self.__dict__ | {"sources": sources}
-        return found
+        return self._with(sources=sources)
 
     def advance(
         self, T: Rows, p: Real, Y: Rows, dt: Real, tolerance: Tolerance = None, threads: int = 1
@@ -109,8 +132,10 @@ class Integrator(Stepper):
         `Sources.rows`, too."""
         states = states_of(T, p, Y)
         chosen = self.tolerance if tolerance is None else tolerance
-        of = self.sources.rows(self.library, len(states), self.reactor) if self.sources else None
-        how = dt, chosen, max_steps, self.reactor, of
+        how: tuple = dt, chosen, max_steps, self.reactor
+        if self.sources:
+            n = len(states)
+            how += self.sources.rows(self.library, n, self.reactor), self.sources.walls(n)
         error, steps = self.library.integrate_in_place(states, *how)
         return Solution(states[:, 0], states[:, 1], states[:, 2:], error, steps)
 
@@ -123,8 +148,10 @@ class Integrator(Stepper):
         """The times (n,) [s] at which states T (n,) [K], p [Pa], Y (n, n_species) pass the
         temperatures `until` (n,) [K] from below: ignition delays, in one call of the solver alone.
         Infinite where a state does not within `longest` [s], one for all or (n,); 0 where it is
-        above before; NaN where the solver fails. Raises ValueError as `attempt`, with sources too.
+        above before; NaN where the solver fails. Raises ValueError as `attempt`, with sources and
+        for an isothermal solver, too.
         """
+        require_adiabatic(self, "time_to waits for a temperature")
         if self.sources:
             raise ValueError("time_to knows no sources: advance in short steps, and look at T")
         states = states_of(T, p, Y)
@@ -151,14 +178,20 @@ class Integrator(Stepper):
         return self.library.jacobian(state[0], self.reactor)
 
 
+def require_adiabatic(solver: object, why: str) -> None:
+    """ValueError for an isothermal solver; why: what needs a balance of energy, in words."""
+    if getattr(solver, "isothermal", False):
+        raise ValueError(f"{why}, and this solver is isothermal: give one without isothermal=True")
+
+
 class Solver(Integrator):
     """A Rosenbrock method with generated rates, Jacobian and sparse elimination, one state in each
     lane of a vector.
 
     tolerance: relative to the change of a state over a step, plus 1 K and 1e-5 in Y. From 5e-4 on
     the lanes are floats with Shampine's method (1982), of order 4; below, down to 1e-9, they are
-    doubles with the exact Jacobian and Rodas5P (Steinebach 2023), of order 5. volume, enthalpy:
-    as in `Integrator`; folder: where sources and library are written, None for a cache.
+    doubles with the exact Jacobian and Rodas5P (Steinebach 2023), of order 5. volume, enthalpy,
+    isothermal: as in `Integrator`; folder: where sources and library are written, None for a cache.
     mechanism: the solver's; library: the compiled one, a `Library`.
     """
 
@@ -169,25 +202,28 @@ class Solver(Integrator):
         volume: bool = False,
         folder: Path | None = None,
         enthalpy: bool = False,
+        isothermal: bool = False,
     ):
         library = load_built(lambda: build(files_of(mechanism), folder))
-        super().__init__(library, tolerance, volume, enthalpy)
+        super().__init__(library, tolerance, volume, enthalpy, isothermal)
         self.mechanism = mechanism
 
     def with_multipliers(self, factors: Rows) -> "MultipliedSolver":
         """This solver with factors (n_reactions,) on its rate constants, as `MultipliedSolver`."""
         from combred.native.solver.multipliers import MultipliedSolver
 
-        of = self.mechanism, factors, self.tolerance, self.volume, self.enthalpy
-        found = MultipliedSolver(*of).with_sources(self.sources)
-        found.warns = self.warns
-        return found
+        reactor = self.volume, self.enthalpy, self.isothermal
+        solver = MultipliedSolver(self.mechanism, factors, self.tolerance, *reactor)
+        solver = solver.with_sources(self.sources)
+        solver.warns = self.warns
+        return solver
 
     def __repr__(self) -> str:
-        kept, of = ("pressure", "volume", "density and enthalpy")[self.reactor], self.mechanism
-        said = f"of {of.name}: {of.n_species} species, at constant {kept}"
+        kept = ("pressure", "volume", "density and enthalpy", "T and pressure", "T and volume")
+        said = f"of {self.mechanism.name}: {self.mechanism.n_species} species"
+        said = f"{said}, at constant {kept[self.reactor]}"
         return f"<combred.solver {said}, tolerance {self.tolerance:g}>"
 
     def __reduce__(self) -> tuple:
-        of = self.mechanism, self.tolerance, self.volume, None, self.enthalpy
+        of = self.mechanism, self.tolerance, self.volume, None, self.enthalpy, self.isothermal
         return type(self), of, {"sources": self.sources}

@@ -31,9 +31,9 @@ class MultipliedSolver(Integrator):
     `set_multiplier`, over the `rate-multipliers` of the mechanism's file. A reaction with a factor
     of 0 is not there.
 
-    The library is compiled at the first use. tolerance, kept (volume and enthalpy): as of
-    `Integrator`. Raises ValueError for factors of another shape, and for those that are negative or
-    not finite.
+    The library is compiled at the first use. tolerance, kept (volume, enthalpy and isothermal): as
+    of `Integrator`. Raises ValueError for factors of another shape, and for those that are negative
+    or not finite.
     """
 
     def __init__(self, mechanism: Mechanism, factors: Rows, tolerance: float, *kept: bool):
@@ -54,7 +54,8 @@ class MultipliedSolver(Integrator):
             )
 
     def __reduce__(self) -> tuple:
-        of = self.mechanism, self.factors, self.tolerance, self.volume, self.enthalpy
+        kept = self.volume, self.enthalpy, self.isothermal
+        of = self.mechanism, self.factors, self.tolerance, *kept
         return type(self), of, {"sources": self.sources}
 
     def attempt(

@@ -9,7 +9,15 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from combred.chemistry.polynomials import GAS_CONSTANT
-from combred.chemistry.states import Real, Rows, require_real, require_states, states_of
+from combred.chemistry.states import (
+    HIGHEST_T,
+    LOWEST_T,
+    Real,
+    Rows,
+    require_real,
+    require_states,
+    states_of,
+)
 from combred.native.library import Library
 
 
@@ -25,6 +33,12 @@ class Sources:
     Q: `heating` [W/kg], energy that comes with it or as heat. rate [1/s], T0 [K] and Y0: mixing
     with a gas of this state, 1 / residence time of a stirred reactor. dp_dt [Pa/s].
 
+    heat_transfer [W/(m3 K)], T_wall [K]: of a wall, which takes heat_transfer (T - T_wall) / rho
+    from dh/dt: heat transfer coefficient times area of the wall, over the volume.
+
+    In an isothermal reactor T is a given function of time, dT_dt [K/s], and there is no equation
+    of h: heating and heat_transfer have no meaning, and T0 no effect.
+
     At constant volume u stands for h, and drho_dt [kg/(m3 s)] for dp_dt, with (p / rho^2) drho/dt
     for (dp/dt) / rho; at constant density and enthalpy drho_dt for dp_dt, without work. h and u are
     those of Cantera, with the heats of formation.
@@ -37,18 +51,30 @@ class Sources:
     Y0: Rows | None = None
     dp_dt: Real = 0.0
     drho_dt: Real = 0.0
+    heat_transfer: Real = 0.0
+    T_wall: Real = 300.0
+    dT_dt: Real = 0.0
 
     def rows(self, library: Library, n: int, reactor: int) -> Rows:
         """The rows (n, 2 + n_species) of n states in a `combred_reactor` of combred.h. Raises
         ValueError for other shapes, for numbers that are not finite, for a `rate` below 0 or
         without a valid state of its gas, and for the change of what the reactor does not keep."""
-        n_species, volume = library.n - 2, reactor > 0
+        n_species, volume, isothermal = library.n - 2, reactor in (1, 2, 4), reactor > 2
         other = "dp_dt" if volume else "drho_dt"
         if np.any(getattr(self, other)):
             kept = "volume: give drho_dt" if volume else "pressure: give dp_dt"
             raise ValueError(f"{other} has no meaning at constant {kept}")
+        for name in ("heating", "heat_transfer"):
+            if isothermal and np.any(getattr(self, name)):
+                raise ValueError(
+                    f"an isothermal reactor has no balance of energy: leave {name} out"
+                )
+        if not isothermal and np.any(self.dT_dt):
+            raise ValueError(
+                "dT_dt is of an isothermal reactor: take a solver with isothermal=True"
+            )
         found = np.zeros((n, library.n))
-        found[:, 0] = self._rows("heating", (n,))
+        found[:, 0] = self._rows("dT_dt" if isothermal else "heating", (n,))
         found[:, 1] = self._rows("drho_dt" if volume else "dp_dt", (n,))
         found[:, 2:] = self._rows("dY_dt", (n, n_species))
         rate = self._rows("rate", (n,))
@@ -60,9 +86,22 @@ class Sources:
         else:
             states = states_of(self._rows("T0", (n,)), 1.0, self._rows("Y0", (n, n_species)))
             require_states(states, "gases T0, Y0 of sources")
-            found[:, 0] += rate * energies(library, states, reactor == 1)
+            if not isothermal:
+                found[:, 0] += rate * energies(library, states, reactor == 1)
             found[:, 2:] += rate[:, None] * states[:, 2:]
         return found
+
+    def walls(self, n: int) -> Rows | None:
+        """Heat transfer and T of the walls of n states (n, 2), None without. Raises ValueError for
+        other shapes, for a heat transfer below 0 and a wall out of the range of states."""
+        if not np.any(self.heat_transfer):
+            return None
+        walls = np.column_stack([self._rows(name, (n,)) for name in ("heat_transfer", "T_wall")])
+        if (walls[:, 0] < 0.0).any():
+            raise ValueError("heat_transfer [W/(m3 K)] is a number from 0 up")
+        if walls[:, 1].min() < LOWEST_T or walls[:, 1].max() > HIGHEST_T:
+            raise ValueError(f"T_wall has to be from {LOWEST_T:g} to {HIGHEST_T:g} K")
+        return walls
 
     def of(self, rows: np.ndarray) -> "Sources":
         """Those of some states."""

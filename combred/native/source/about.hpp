@@ -21,7 +21,8 @@ const char *combred_status_text(int status) {
     case COMBRED_STRIDE: return "dt_stride has to be 0 (one time step) or 1 (one for each state)";
     case COMBRED_DT: return "a time step is not positive and finite, in s, or is above 1e30 s";
     case COMBRED_OPTIONS:
-      return "an option is wrong: tolerance has to be positive and at most 1e30, max_steps not negative, reactor 0, 1 or 2";
+      return "an option is wrong: tolerance has to be positive and at most 1e30, max_steps not negative, reactor from 0 to 4; "
+             "a wall goes with combred_advance_with_sources alone";
     case COMBRED_WORKSPACE: return "the workspace is smaller than combred_workspace_size() bytes";
     case COMBRED_NOT_ADVANCED:
       return "some states are not valid, or were not advanced within max_steps: they are as they were";

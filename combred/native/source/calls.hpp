@@ -27,6 +27,12 @@ typedef FloatSolver OneSolver;
 typedef solver::Solver<float, solver::Sourced<solver::Shampine>> SourcedFloats;
 typedef solver::Solver<double, solver::Sourced<solver::Rodas5P>> SourcedDoubles;
 
+// What a `combred_reactor` keeps.
+inline solver::Kind kind_of(int64_t reactor) {
+  return {reactor != COMBRED_CONSTANT_PRESSURE && reactor != COMBRED_ISOTHERMAL_PRESSURE,
+          reactor == COMBRED_CONSTANT_DENSITY_ENTHALPY, reactor >= COMBRED_ISOTHERMAL_PRESSURE};
+}
+
 constexpr size_t ALIGNMENT = 64;
 inline void *aligned(void *workspace) {
   const uintptr_t at = reinterpret_cast<uintptr_t>(workspace);
@@ -81,7 +87,7 @@ void run(void *workspace, const solver::Request &call) {
   const Environment environment;
   char *at = static_cast<char *>(aligned(workspace)), *room = at + OF_ROWS;
 #ifdef COMBRED_NETWORK
-  if (!call.volume && !call.until && !call.sources)
+  if (!call.kind.volume && !call.kind.isothermal && !call.until && !call.sources)
     return in_turn(
         call, *reinterpret_cast<solver::Deferred *>(at),
         [room](const solver::Request &rows) { combred_by_network(room + OF_ROWS, rows); },
@@ -155,11 +161,10 @@ int combred_temperature(size_t n, double *states, const double *h) {
 int combred_jacobian(const double *state, int reactor, double *jacobian, void *workspace,
                      size_t workspace_size) {
   if (!state || !jacobian || !workspace) return COMBRED_NULL;
-  if (reactor < 0 || reactor > COMBRED_CONSTANT_DENSITY_ENTHALPY) return COMBRED_OPTIONS;
+  if (reactor < 0 || reactor > COMBRED_ISOTHERMAL_VOLUME) return COMBRED_OPTIONS;
   if (workspace_size < combred_workspace_size()) return COMBRED_WORKSPACE;
   const Environment environment;
-  solver::jacobian(static_cast<DoubleSolver *>(aligned(workspace))->s.w, state, reactor != COMBRED_CONSTANT_PRESSURE,
-                   reactor == COMBRED_CONSTANT_DENSITY_ENTHALPY, jacobian);
+  solver::jacobian(static_cast<DoubleSolver *>(aligned(workspace))->s.w, state, kind_of(reactor), jacobian);
   return COMBRED_OK;
 }
 
@@ -171,7 +176,7 @@ int combred_jacobian(const double *state, int reactor, double *jacobian, void *w
 static int checked(size_t n, const double *states, const double *dt, size_t dt_stride,
                    const combred_options &chosen, const void *workspace, size_t workspace_size) {
   if (!(chosen.tolerance > 0.0) || chosen.tolerance > solver::LARGEST_TOLERANCE || chosen.max_steps < 0 ||
-      chosen.reactor < 0 || chosen.reactor > COMBRED_CONSTANT_DENSITY_ENTHALPY)
+      chosen.reactor < 0 || chosen.reactor > COMBRED_ISOTHERMAL_VOLUME)
     return COMBRED_OPTIONS;
   if (dt_stride > 1) return COMBRED_STRIDE;
   if (n == 0) return COMBRED_OK;
@@ -189,11 +194,12 @@ static int checked(size_t n, const double *states, const double *dt, size_t dt_s
 static int integrated(bool given, size_t n, double *states, const double *dt, size_t dt_stride, const double *until, double *time,
                       const double *sources, const combred_options *options, combred_report *report,
                       void *workspace, size_t workspace_size) {
-  const combred_options usual = {identity::TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
+  const combred_options usual = {identity::TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE, nullptr};
   const combred_options chosen = options ? *options : usual;
   combred_report none = {}, &told = report ? *report : none;
   told.not_advanced = 0;
   if (n > 0 && !given) return COMBRED_NULL;
+  if (chosen.wall && !sources) return COMBRED_OPTIONS;
   fenv_t caller;
   feholdexcept(&caller);  // comparisons with NaN may trap
   const int status = checked(n, states, dt, dt_stride, chosen, workspace, workspace_size);
@@ -203,9 +209,8 @@ static int integrated(bool given, size_t n, double *states, const double *dt, si
   solver::Memory &memory = *reinterpret_cast<solver::Memory *>(static_cast<char *>(aligned(workspace)) + working());
   const bool ordered = solver::set_order(memory, n);
   const solver::Request call = {n, states, dt, dt_stride, chosen.tolerance, chosen.max_steps,
-                                chosen.reactor != COMBRED_CONSTANT_PRESSURE, told.error, told.steps,
-                                &next, nullptr, nullptr, &told.not_advanced, &memory, ordered, until, time, sources,
-                                chosen.reactor == COMBRED_CONSTANT_DENSITY_ENTHALPY};
+                                kind_of(chosen.reactor), told.error, told.steps,
+                                &next, nullptr, nullptr, &told.not_advanced, &memory, ordered, until, time, sources, chosen.wall};
 #ifdef _OPENMP
   const size_t bytes = needed(), room = workspace_size / bytes, most = omp_get_max_threads();
 #pragma omp parallel num_threads((int)(room < most ? room : most))

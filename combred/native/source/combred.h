@@ -37,7 +37,7 @@ extern "C" {
 #define COMBRED_PUBLIC
 #endif
 
-#define COMBRED_INTERFACE 9 /* changes with what is declared below */
+#define COMBRED_INTERFACE 10 /* changes with what is declared below */
 
 enum combred_status {
   COMBRED_OK = 0,
@@ -54,16 +54,21 @@ enum combred_status {
 enum combred_reactor {
   COMBRED_CONSTANT_PRESSURE = 0,        /* and enthalpy */
   COMBRED_CONSTANT_VOLUME = 1,          /* density and internal energy; p is the new one at the end */
-  COMBRED_CONSTANT_DENSITY_ENTHALPY = 2 /* as low-Mach flow solvers hold both; p as before */
+  COMBRED_CONSTANT_DENSITY_ENTHALPY = 2, /* as low-Mach flow solvers hold both; p as before */
+  COMBRED_ISOTHERMAL_PRESSURE = 3,       /* T is constant, and p: by the solver alone */
+  COMBRED_ISOTHERMAL_VOLUME = 4          /* T is constant, and the density; p is the new one at the end */
 };
 
-/* All three have to be set: a tolerance of 0 is an error. */
+/* All have to be set: a tolerance of 0 is an error. */
 typedef struct {
   double tolerance;  /* bound of the error estimate of every step, relative to the change of a state over
                         its step: 0.001 of a solver, 0.01 of a surrogate. The solver takes .3 at most */
   int64_t max_steps; /* largest number of the solver's steps of a state; 0: 5000. It tries a state in
                         floats first, and may then take as many steps in doubles */
-  int64_t reactor;   /* of combred_reactor; both are adiabatic */
+  int64_t reactor;   /* of combred_reactor; adiabatic but for the last two */
+  const double *wall; /* (n, 2) of combred_advance_with_sources, NULL elsewhere and where there is none: rows
+                         [U, T_wall] of a wall that takes U (T - T_wall) [W/m3] from the gas; U [W/(m3 K)] is
+                         the heat transfer coefficient times the area of the wall over the volume */
 } combred_options;
 
 /* What a call did; the caller sets the pointers. */
@@ -75,7 +80,7 @@ typedef struct {
   size_t not_advanced; /* set: the number of states that are as they were */
 } combred_report;
 
-/* Advances n states over dt in an adiabatic reactor, in place. The network of a surrogate takes one step
+/* Advances n states over dt in a reactor of the options, in place. The network of a surrogate takes one step
    of a state, at constant pressure; where its error estimate exceeds the tolerance, and for dt outside
    the range of its training, the solver advances the state.
 
@@ -107,7 +112,9 @@ COMBRED_PUBLIC int combred_advance(size_t n, double *states, const double *dt, s
    s = 0. Gas of h0 and Y0 that flows into a stirred reactor of the residence time tau, or with which particles
    mix: Q = h0 / tau, S_k = Y0_k / tau. At constant volume u stands for h, the density rho for p, and
    p r / rho^2 for r / rho; at constant density and enthalpy rho for p, and 0 for r / rho. Elements and energy
-   are those of the sources to rounding, but for the work of r.
+   are those of the sources to rounding, but for the work of r and for heat lost to a wall of
+   the options. In an isothermal reactor Q is dT/dt [K/s]: there is no
+   balance of energy, T is a given function of time.
 
        const double of[] = {h0 / tau, 0.0, ...};  and Y0[k] / tau in of[2 + k]
        combred_advance_with_sources(1, state, &dt, 0, of, NULL, NULL, workspace, bytes);
@@ -120,7 +127,7 @@ COMBRED_PUBLIC int combred_advance_with_sources(size_t n, double *states, const 
 
 /* As combred_advance by the solver alone, but a state ends after the step in which its temperature passes T
    (n) [K] from below: seconds (n) is when it does, infinite where it does not within dt, 0 where it is above T
-   before. Ignition delays of many states in one call, without a network. */
+   before. Ignition delays of many states in one call, without a network; infinite in an isothermal reactor. */
 COMBRED_PUBLIC int combred_time_to(size_t n, double *states, const double *dt, size_t dt_stride,
                                    const double *T, double *seconds, const combred_options *options,
                                    combred_report *report, void *workspace, size_t workspace_size);

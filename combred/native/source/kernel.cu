@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(128)
 combred_network(size_t n, double *states, const double *dt, size_t dt_stride, double tolerance,
                 double *error, int64_t *steps, unsigned long long *next, size_t *left,
                 unsigned long long *count) {
-  const solver::Request call = {n, states, dt, dt_stride, tolerance, 0, false, error, steps, next,
+  const solver::Request call = {n, states, dt, dt_stride, tolerance, 0, {}, error, steps, next,
                                 nullptr, nullptr, nullptr, nullptr, false};
   network::Step w;
   for (size_t row = solver::take(next, 1); row < n; row = solver::take(next, 1))
@@ -33,7 +33,7 @@ combred_kernel(size_t n, double *states, const double *dt, size_t dt_stride, dou
                int64_t max_steps, int64_t reactor, double *error, int64_t *steps,
                unsigned long long *next, const size_t *left, const unsigned long long *count) {
   const solver::Request call = {left ? *count : n, states, dt, dt_stride, tolerance, max_steps,
-                                reactor != 0, error, steps, next, left,
+                                {reactor != 0, false, false}, error, steps, next, left,
                                 nullptr, nullptr, nullptr, false};
   if (tolerance < solver::LEAST_FLOAT_TOLERANCE) run<double, solver::Rodas5P>(call);
   else run<float, solver::Shampine>(call);

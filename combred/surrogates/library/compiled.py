@@ -5,6 +5,7 @@ in place of CVODE. Needs no torch.
 """
 
 from pathlib import Path
+from typing import Self
 
 from combred.native.library import Library
 from combred.native.solver.library import Integrator
@@ -35,6 +36,13 @@ class NativeSurrogate(Integrator):
         columns = {"T": 0, "p": 1} | {name: 2 + k for k, name in enumerate(found.species)}
         self.ranges = {name: found.range_of("range", i) for name, i in columns.items()}
         self.ranges["phi"] = found.range_of("phi_range")
+
+    def as_isothermal(self) -> Self:
+        """Raises ValueError: networks are trained for adiabatic reactors."""
+        raise ValueError(
+            "the network of a surrogate is that of an adiabatic reactor: give combred.solver(FILE, "
+            "isothermal=True) of its mechanism, or its exported libsolver.so"
+        )
 
     def usual_p(self) -> tuple[float, float]:
         """As of `Stepper`: `FAR` times below and above those of the training."""

@@ -16,14 +16,20 @@ from combred.cantera import Reactor
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.thermo import Thermo
 
-# The solver's volume and enthalpy, in the order of combred_reactor of combred.h.
-KEPT = {"pressure": (False, False), "volume": (True, False), "enthalpy": (True, True)}
-REACTORS = pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
+# The solver's volume, enthalpy and isothermal, in the order of combred_reactor of combred.h.
+ADIABATIC = {
+    "pressure": (False, False, False),
+    "volume": (True, False, False),
+    "enthalpy": (True, True, False),
+}
+ISOTHERMAL = {"T, pressure": (False, False, True), "T, volume": (True, False, True)}
+KEPT = ADIABATIC | ISOTHERMAL
+REACTORS = pytest.mark.parametrize("kept", ADIABATIC.values(), ids=ADIABATIC)
 TERMS = ("dY_dt", "heating", "rate", "drift")
 N = 4
 
 
-def conditions(mechanism, volume: bool, terms: tuple[str, ...]):
+def conditions(mechanism, volume: bool, terms: tuple[str, ...], isothermal: bool = False):
     """T, p, Y of fresh and burnt gas in turn, dt, and sources that change them much over it."""
     rng = np.random.default_rng(len(terms))
     T, p = rng.uniform(1000.0, 1300.0, N), 10.0 ** rng.uniform(4.5, 5.5, N)
@@ -42,6 +48,10 @@ def conditions(mechanism, volume: bool, terms: tuple[str, ...]):
         "drift": drift,
     }
     found = {name: given[name] for name in terms}
+    if terms and isothermal:
+        found["dT_dt"] = found.pop("heating") / 2e3
+    elif terms:
+        found |= {"heat_transfer": 10.0 ** np.array([3.0, 6.0, 9.0, 12.0]), "T_wall": 1700.0}
     if "drift" in found:
         found["drho_dt" if volume else "dp_dt"] = found.pop("drift")
     if "rate" in found:
@@ -54,11 +64,12 @@ class Truth:
 
     def __init__(self, mechanism, kept, T, p, Y, of: Sources, i: int):
         self.gas, self.W = mechanism.solution(), mechanism.molecular_weights
-        self.volume, self.enthalpy = kept
+        self.volume, self.enthalpy, self.isothermal = kept
         self.S = np.broadcast_to(of.dY_dt, (N, len(Y)))[i]
-        self.Q, self.rate, self.dx = (
-            np.broadcast_to(x, N)[i]
-            for x in (of.heating, of.rate, of.drho_dt if self.volume else of.dp_dt)
+        drift = of.drho_dt if self.volume else of.dp_dt
+        numbers = of.heating, of.rate, drift, of.dT_dt, of.heat_transfer, of.T_wall
+        self.Q, self.rate, self.dx, self.dT, self.U, self.T_wall = (
+            np.broadcast_to(x, N)[i] for x in numbers
         )
         self.Y0 = Y if of.Y0 is None else of.Y0
         self.set(0.0, of.T0 or T, self.Y0, p)
@@ -87,7 +98,10 @@ class Truth:
         power = self.dx / rho * (self.gas.P / rho if self.volume else 1.0) * (not self.enthalpy)
         dY = self.gas.net_production_rates * self.W / rho + self.S - Y * total
         dY = dY + self.rate * (self.Y0 - Y)
+        if self.isothermal:
+            return np.append(self.dT, dY)
         e = energy @ Y
+        power = power - self.U * (T - self.T_wall) / rho
         de = self.Q - e * total + self.rate * (self.energy0 - e) + power
         return np.append((de - energy @ dY) / (capacity @ Y), dY)
 
@@ -101,16 +115,19 @@ class Truth:
 
 
 @pytest.mark.parametrize("terms", [(), TERMS], ids=["none", "all"])
-@REACTORS
+@pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
 def test_states_are_those_of_radau(solver_of, h2o2, kept, terms):
-    """Floats and doubles. Seen: a tenth of each bound, of the change of T + 1 K and of Y + 1e-5;
-    1e-6 is the jump of h of N2 and AR at 1000 K, which Radau passes over."""
-    T, p, Y, dt, of = conditions(h2o2, kept[0], terms)
+    """Floats and doubles; walls that the gas hardly feels, and whose T it has at once. Seen: a
+    tenth of each bound, of the change of T + 1 K and of Y + 1e-5; 1e-6 is the jump of h of N2 and
+    AR at 1000 K, which Radau passes over."""
+    T, p, Y, dt, of = conditions(h2o2, kept[0], terms, kept[2])
     truth = [Truth(h2o2, kept, T[i], p[i], Y[i], of, i) for i in range(N)]
     end = [truth[i].end(T[i], Y[i], dt[i]) for i in range(N)]
     T1, p1, Y1 = (np.array(x) for x in zip(*end, strict=True))
     for tolerance, most in ((1e-2, 2e-2), (1e-3, 5e-3), (1e-5, 5e-5), (1e-8, 2e-6)):
         found = solver_of(h2o2, *kept).with_sources(of).integrate(T, p, Y, dt, tolerance)
+        if kept[2]:
+            assert np.allclose(found.T, T + of.dT_dt * dt, rtol=1e-15)
         off_Y = np.abs(found.Y - Y1).max(1) / (np.abs(Y1 - Y).max(1) + 1e-5)
         assert (np.abs(found.T - T1) / (np.abs(T1 - T) + 1.0)).max() <= most
         assert off_Y.max() <= most and np.abs(found.p / p1 - 1.0).max() <= most
@@ -143,7 +160,8 @@ def test_elements_mass_and_energy_are_those_of_the_sources(mechanism, solver_of,
     assert np.abs((found.Y - due)[:, mechanism.inert]).max() <= 1e-15
     assert np.abs(found.Y - due).max() > 1e-2  # something burns
     before, after = (
-        thermo.enthalpy(T, Y) - (kept == (True, False)) * ct.gas_constant * T * (Y / W).sum(1)
+        thermo.enthalpy(T, Y)
+        - (kept == (True, False, False)) * ct.gas_constant * T * (Y / W).sum(1)
         for T, Y in ((T, Y), (found.T, found.Y))
     )
     size = np.abs(before) + 1e3 * T + np.abs(Q) * dt
@@ -265,10 +283,10 @@ def test_nonsense_is_refused(solver_of, h2o2):
 
 def test_another_reactor_is_refused(solver_of, h2o2):
     library, state = solver_of(h2o2).library, np.array([[1200.0, 1e5, *np.eye(10)[0]]])
-    for reactor in (-1, 3):
-        with pytest.raises(ValueError, match="reactor 0, 1 or 2"):
+    for reactor in (-1, 5):
+        with pytest.raises(ValueError, match="reactor from 0 to 4"):
             library.integrate_in_place(state, 1e-6, 1e-3, reactor=reactor)
-        with pytest.raises(ValueError, match="reactor 0, 1 or 2"):
+        with pytest.raises(ValueError, match="reactor from 0 to 4"):
             library.jacobian(state[0], reactor)
     with pytest.raises(ValueError, match="give enthalpy with volume=True"):
         solver_of(h2o2, False, True)

@@ -180,16 +180,16 @@ INLINE Doubles temperature(Doubles T, const Doubles (*n)[SPECIES], const Doubles
   return select(close, next, temperature_of(energy, n + 1, S[1], near));
 }
 
-// `state` after its mole numbers have changed by dn and T by dT, closed; at constant volume p follows, and the internal
-// energy is kept unless the `enthalpy` is. T is infinite where elements and energy have no such state.
-INLINE void close(State &state, const Doubles *dn, Doubles dT, bool volume, bool enthalpy) {
+// `state` after its mole numbers have changed by dn and T by dT, closed; at constant volume p follows. T is infinite
+// where elements and energy have no such state.
+INLINE void close(State &state, const Doubles *dn, Doubles dT, Kind kind) {
   Doubles n[2][SPECIES], S[2] = {}, none[2] = {};  // before and after
   for (int k = 0; k < SPECIES; k++) n[0][k] = n[1][k] = state.Y[k] * PER_WEIGHT[k];
   for (int k = 0; k < REACTIVE; k++) n[1][k] = at_least(Doubles(n[0][k] + dn[k]), 0.0);
   const Mask<double> kept = keep_elements(n[0], n[1]);
-  for (int m = 0; volume && m < 2; m++) S[m] = sum_of<SPECIES>([&](int k) { return n[m][k]; });
-  const Doubles T = temperature(state.T, n, enthalpy ? none : S, state.T + dT);
-  if (volume) state.p = state.p * (T * S[1]) / (state.T * S[0]);
+  for (int m = 0; kind.volume && m < 2; m++) S[m] = sum_of<SPECIES>([&](int k) { return n[m][k]; });
+  const Doubles T = kind.isothermal ? state.T : temperature(state.T, n, kind.enthalpy ? none : S, state.T + dT);
+  if (kind.volume) state.p = state.p * (T * S[1]) / (state.T * S[0]);
   state.T = select(kept, T, all_of<double>(infinity()));
   for (int k = 0; k < REACTIVE; k++)
     state.Y[k] = at_least(Doubles(state.Y[k] + (n[1][k] - n[0][k]) * WEIGHT[k]), 0.0);

@@ -1,9 +1,11 @@
-// The right-hand side of a block: adiabatic, at constant pressure or volume.
+// The right-hand side of a block: at constant pressure or volume, adiabatic or isothermal.
 //
 // Unknowns: specific mole numbers n_k = Y_k / W_k [kmol/kg] of the species that react, and T. With
 // concentrations c_k = rho n_k and net production rates g_k,
 //
 //     dn_k/dt = g_k / rho         dT/dt = -sum_k h_k dn_k/dt / cp        (volume: u_k and cv)
+//
+// The gas of an isothermal reactor has h_k = 0 and cp = 1 in these and in the row of T: dT/dt = 0.
 #pragma once
 #include "solver/reactions.hpp"
 
@@ -20,10 +22,10 @@ template <class R> struct Work {
 };
 
 // What a block has besides its state: the pressure over R C0 [K], or at constant volume the density
-// over C0; whether it then keeps the enthalpy, not the internal energy.
+// over C0.
 template <class R> struct Reactor {
   Vector<R> p, rho;
-  bool volume, enthalpy;
+  Kind kind;
 };
 
 // f (UNKNOWNS) at T, n: dn/dt, and dT/dt as the last; cp of the mixture over R. D: also what the
@@ -40,7 +42,7 @@ INLINE void evaluate(Work<R> &s, const Reactor<R> &reactor, Vector<R> T, const V
   g.per_T = reciprocal(g.T);
   g.log2_T = log2(V(g.T * R(1.0 / 1024)));
   const V S = sum_of<SPECIES>([&](int k) { return n[k]; });
-  if (reactor.volume) {
+  if (reactor.kind.volume) {
     g.rho = reactor.rho;
     g.C = g.rho * S;
     g.p = g.C * g.T;
@@ -66,12 +68,15 @@ INLINE void evaluate(Work<R> &s, const Reactor<R> &reactor, Vector<R> T, const V
   set_pressures(g);
   rates_of_progress<R, D>(g, s.q);
   production(s.q, s.g0);
-  if (reactor.volume && !reactor.enthalpy)
+  if (reactor.kind.isothermal)
+    for (int k = 0; k < SPECIES; k++) g.h[k] = g.cp[k] = V{};
+  else if (reactor.kind.volume && !reactor.kind.enthalpy)
     for (int k = 0; k < SPECIES; k++) {
       g.h[k] = g.h[k] - g.T;
       g.cp[k] = g.cp[k] - R(1);
     }
   cp = sum_of<SPECIES>([&](int k) { return n[k] * g.cp[k]; });
+  if (reactor.kind.isothermal) cp = all_of<R>(1.0);
   for (int k = 0; k < REACTIVE; k++) f[k] = s.g0[k] * g.per_rho;
   if constexpr (Matrix<R>::EXACT) f[REACTIVE] = V{};
   const V heat = sum_of<REACTIVE>([&](int k) { return g.h[k] * f[k]; });

@@ -71,7 +71,7 @@ INLINE void integrate(Solver<R, Method> &s, const Request &call) {
   s.until = all_of<R>(infinity());
   s.t = s.worst = s.tried = s.ideal = s.total_T = none;
   for (int k = 0; k < REACTIVE; k++) s.total[k] = none;
-  s.reactor = {all_of<R>(1e5), one, call.volume, call.enthalpy};
+  s.reactor = {all_of<R>(1e5), one, call.kind};
   if constexpr (Method::SOURCES) {
     for (V &of : s.s.added.of) of = none;
     s.s.added.work = none;

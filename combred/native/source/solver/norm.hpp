@@ -81,8 +81,11 @@ INLINE Mask<R> are_frozen(const Solver<R, Method> &s, double tolerance) {
   V most{};
   for (int k = 0; k < CHANGING<Method>; k++)
     most = at_least(V(absolute(s.s.f0[unknown<R>(k)]) * s.h - part * s.n[k] - R(LEAST_Y / WEIGHT[k])), most);
-  if constexpr (Method::SOURCES)  // a density that changes is no work there, and T does not tell of it
-    if (s.reactor.enthalpy) most = at_least(V(absolute(s.s.added.dx) - part * s.reactor.rho), most);
+  if constexpr (Method::SOURCES) {  // x that changes is no work there, and T does not tell of it
+    const Kind kind = s.reactor.kind;
+    const V x = kind.volume ? s.reactor.rho : s.reactor.p;
+    if (kind.enthalpy || kind.isothermal) most = at_least(V(absolute(s.s.added.dx) - part * x), most);
+  }
   return (most <= V{}) & (s.h >= s.dt) &
       (absolute(s.s.f0[UNKNOWNS<R> - 1]) * s.h < all_of<R>(part));
 }

@@ -31,7 +31,7 @@ PART bool fetch(Solver<R, Method> &s, const Request &call) {
     Mask<double> is_valid = state_of(columns, state);
     if constexpr (Method::SOURCES) {
       const Supply of = supply_of(call, rows + half * SQUARE);
-      is_valid = is_valid & can_end(of, state, call.volume);
+      is_valid = is_valid & can_end(of, state, call.kind);
       for (int k = 0; k < ALL_SOURCES; k++) set_half(x[SPECIES + 4 + k], half, of.sources[k]);
     }
     valid |= bits_of(is_valid) << half * SQUARE;
@@ -107,8 +107,8 @@ PART void write_out(Solver<R, Method> &s, const Request &call, int size) {
     const auto change = [&](int k) { return select(own, load_half<R>(s.out.x[k], half), Doubles{}); };
     for (int k = 0; k < REACTIVE; k++) dn[k] = change(k);
     if constexpr (Method::SOURCES)
-      close(state, supply_of(call, rows), dn, change(REACTIVE), change(REACTIVE + 1), call.volume, call.enthalpy);
-    else close(state, dn, change(REACTIVE), call.volume, call.enthalpy);
+      close(state, supply_of(call, rows), dn, change(REACTIVE), change(REACTIVE + 1), call.kind);
+    else close(state, dn, change(REACTIVE), call.kind);
     const unsigned good = bits & bits_of((state.T >= all_of<double>(LOWEST_T)) & (state.T <= all_of<double>(HIGHEST_T)));
     x[0] = state.T;
     x[1] = state.p;

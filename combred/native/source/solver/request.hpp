@@ -1,6 +1,7 @@
 // What a call asks for, which of its rows are next, and what it tells of each.
 #pragma once
 #include "solver/rows.hpp"
+#include "solver/thermo.hpp"
 
 namespace solver {
 
@@ -56,7 +57,7 @@ struct Request {
   size_t dt_stride;
   double tolerance;
   int64_t max_steps;
-  bool volume;
+  Kind kind;
   double *error;
   int64_t *steps;
   Rows next;
@@ -68,7 +69,7 @@ struct Request {
   const double *until;  // a row ends after the step in which its T passes this one; NULL: at dt
   double *time;         // when T passes it; infinite where it does not
   const double *sources;  // rows as those of the states (combred.h); NULL: none
-  bool enthalpy;          // at constant volume it is kept, not the internal energy
+  const double *wall;     // rows of heat transfer and T of a wall (combred.h), with sources; NULL: none
 };
 
 // The row that is the next one after i others.

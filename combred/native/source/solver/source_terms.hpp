@@ -19,7 +19,7 @@ INLINE void rates(Work<double> &w, size_t n, const double *states, double *net, 
     Doubles x[COLUMNS], moles[SPECIES], f[UNKNOWNS<double>], lost[SPECIES], cp;
     read_block(n, first, states, x);
     for (int k = 0; k < SPECIES; k++) moles[k] = x[2 + COLUMN[k]] * PER_WEIGHT[k];
-    const Reactor<double> reactor = {x[1] * (1.0 / (GAS_CONSTANT * C0)), Doubles{}, false, false};
+    const Reactor<double> reactor = {x[1] * (1.0 / (GAS_CONSTANT * C0)), Doubles{}, {}};
     evaluate<double, true>(w, reactor, x[0], moles, f, cp);
     destroyed(w.q, lost);
     for (size_t i = 0; i < SQUARE && first + i < n; i++)
@@ -42,7 +42,7 @@ INLINE void time_scales(Work<double> &w, size_t n, const double *states, double 
     const Mask<double> valid = state_of(x, state);
     for (int k = 0; k < SPECIES; k++) moles[k] = state.Y[k] * PER_WEIGHT[k];
     const Doubles T = select(valid, state.T, all_of<double>(1000.0));
-    const Reactor<double> reactor = {state.p * (1.0 / (GAS_CONSTANT * C0)), Doubles{}, false, false};
+    const Reactor<double> reactor = {state.p * (1.0 / (GAS_CONSTANT * C0)), Doubles{}, {}};
     evaluate<double, true>(w, reactor, T, moles, f, cp);
     const Doubles formed = sum_of<REACTIONS>([&](int i) { return w.q.F[i] * FORMED[i]; });
     const Doubles least = w.g.C * (LISTED / LONGEST_DT);
@@ -93,14 +93,14 @@ INLINE size_t temperatures(size_t n, const double *h, double *states) {
 
 // d(dT/dt, dY/dt) / d(T, Y) of one state at constant pressure or volume, (1 + SPECIES, 1 + SPECIES),
 // every Y by itself. Read from the entries of the matrix before its elimination.
-INLINE void jacobian(Work<double> &w, const double *state, bool volume, bool enthalpy, double *to) {
+INLINE void jacobian(Work<double> &w, const double *state, Kind kind, double *to) {
   Doubles n[SPECIES], f[UNKNOWNS<double>], cp, S{};
   for (int k = 0; k < SPECIES; k++) {
     n[k] = all_of<double>(state[2 + COLUMN[k]] / WEIGHT[k]);
     S = S + n[k];
   }
   const Doubles p = all_of<double>(state[1] / (GAS_CONSTANT * C0)), T = all_of<double>(state[0]);
-  const Reactor<double> reactor = {p, p / (T * S), volume, enthalpy};
+  const Reactor<double> reactor = {p, p / (T * S), kind};
   evaluate<double, true>(w, reactor, T, n, f, cp);
   set_matrix(w.g, w.q, w.g0, w.a, w.w, w.of_C);
   finish_matrix(w.a, Doubles{});  // zeros where elimination would fill in
@@ -115,9 +115,9 @@ INLINE void jacobian(Work<double> &w, const double *state, bool volume, bool ent
     const int column = j ? 1 + COLUMN[j - 1] : 0;
     for (int i = 0; i < REACTIVE; i++) {
       Doubles d{};
-      if (j == 0) d = w.g.per_T * w.g.per_rho * (volume ? w.fT[i] : Doubles(w.fT[i] - w.w[i]));
+      if (j == 0) d = w.g.per_T * w.g.per_rho * (kind.volume ? w.fT[i] : Doubles(w.fT[i] - w.w[i]));
       else {
-        d = volume ? w.of_C[i] : Doubles(-w.w[i] / w.g.C);
+        d = kind.volume ? w.of_C[i] : Doubles(-w.w[i] / w.g.C);
         const int at = place<double>(i, j - 1);
         if (at >= 0) d = d - w.a[at];
       }

@@ -3,10 +3,11 @@
 // S_k is the mass of species k that comes to a unit of mass in unit time, s = sum_k S_k, Q the energy that comes.
 // x, the pressure or at constant volume the density, changes at a constant rate. With w_k / rho of the reactions,
 //
-//     dY_k/dt = w_k / rho + S_k - s Y_k        dh/dt = Q - s h + P        P = R T sum_k n_k dx/dt / x
+//     dY_k/dt = w_k / rho + S_k - s Y_k        dh/dt = Q - s h + P - q        P = R T sum_k n_k dx/dt / x
 //
-// (volume: u for h; density and enthalpy: P = 0). So S_k = Y0_k / tau, Q = h0 / tau is a gas Y0, h0 that
-// flows in and displaces the other. As dT/dt = (Q + P - sum_k h_k S_k - sum_k h_k g_k / rho) / cp has no s, rounding
+// with the heat q = U (T - T_wall) / rho that a wall takes, of which no closed form is known: T of such a state is that
+// of its unknown (volume: u for h; density and enthalpy: P = 0; isothermal: dT/dt = Q). So S_k = Y0_k / tau, Q = h0 / tau is a gas Y0, h0 that
+// flows in and displaces the other. As dT/dt = (Q + P - q - sum_k h_k S_k - sum_k h_k g_k / rho) / cp has no s, rounding
 // of h does not matter.
 //
 // Unknowns after the others: n of the inert species, whose part of the Jacobian is -s alone, and the work W,
@@ -18,15 +19,20 @@ namespace solver {
 
 // The reactor after x has changed by dx.
 template <class R> INLINE Reactor<R> moved(Reactor<R> reactor, Vector<R> dx) {
-  Vector<R> &x = reactor.volume ? reactor.rho : reactor.p;
+  Vector<R> &x = reactor.kind.volume ? reactor.rho : reactor.p;
   x = x + dx;
   return reactor;
 }
 
 // P over R, after `evaluate`.
 template <class R> INLINE Vector<R> work_rate(const Gas<R> &g, const Reactor<R> &reactor, Vector<R> dx) {
-  if (reactor.enthalpy) return Vector<R>{};
-  return reactor.volume ? Vector<R>(g.p * g.per_rho * g.per_rho * dx) : Vector<R>(g.per_rho * dx);
+  if (reactor.kind.enthalpy || reactor.kind.isothermal) return Vector<R>{};
+  return reactor.kind.volume ? Vector<R>(g.p * g.per_rho * g.per_rho * dx) : Vector<R>(g.per_rho * dx);
+}
+
+// The heat that the wall takes, over R, after `evaluate`.
+template <class R> INLINE Vector<R> heat_loss(const Gas<R> &g, const Vector<R> *of) {
+  return of[TRANSFER] * g.per_rho * (g.T - of[T_WALL]);
 }
 
 // f of all unknowns at T, n and the work, with sources; else as `evaluate`.
@@ -45,7 +51,7 @@ PART void evaluate_all(const Added<R, true> &added, Work<R> &s, const Reactor<R>
   }
   f[UNKNOWNS<R> + INERT] = power - of[RATE] * work;
   const V brought = sum_of<SPECIES>([&](int k) { return g.h[k] * of[k]; });
-  f[LAST] = f[LAST] + (of[ENERGY] + power - brought) * reciprocal(cp);
+  f[LAST] = f[LAST] + (of[ENERGY] + power - brought - heat_loss(g, of)) * reciprocal(cp);
 }
 
 // Adds the sources to the row of T, before the elimination, and sets what the matrix lacks.
@@ -58,11 +64,13 @@ PART void set_linear(Added<R, true> &to, Work<R> &s, const Reactor<R> &reactor, 
   const V *of = to.of;
   const V rise = f[UNKNOWNS<R> - 1] * gh;
   to.power = work_rate(g, reactor, of[DRIFT]);
+  to.net = to.power - heat_loss(g, of);
+  const V of_density = reactor.kind.volume ? to.power : to.net;  // 1 / rho has d / dT and d / dS at constant p alone
   to.per_T = g.per_T;
   to.per_S = g.rho * reciprocal(g.C);
-  to.per_x = reciprocal(reactor.volume ? reactor.rho : reactor.p);
+  to.per_x = reciprocal(reactor.kind.volume ? reactor.rho : reactor.p);
   to.per = reciprocal(V(per_gh + of[RATE]));
-  const V of_S = to.power * to.per_S;
+  const V of_S = of_density * to.per_S, of_T = of_density * to.per_T - of[TRANSFER] * g.per_rho;
   for (int k = 0; k < REACTIVE; k++) {
     V &entry = s.a[At::T_ROW[k]];
     entry = entry + gh * (of[RATE] * g.h[k] - of_S);
@@ -74,7 +82,7 @@ PART void set_linear(Added<R, true> &to, Work<R> &s, const Reactor<R> &reactor, 
     to.row[i] = g.h[k] + rise * g.cp[k] + gh * (of[RATE] * g.h[k] - of_S);
     more = more + g.cp[k] * f[unknown<R>(k)];
   }
-  s.a[At::T_T] = s.a[At::T_T] + gh * (of[RATE] * cp + more - to.power * to.per_T);
+  s.a[At::T_T] = s.a[At::T_T] + gh * (of[RATE] * cp + more - of_T);
 }
 
 // Sets d f / dx, after the exact matrix.
@@ -131,7 +139,7 @@ INLINE void solve_all(const Added<R, true> &of, const Vector<R> *heat, const Vec
   typedef Matrix<R> At;
   constexpr int LAST = UNKNOWNS<R> - 1, WORK = UNKNOWNS<R> + INERT;
   V energy = sum_of<REACTIVE>([&](int k) { return heat[k] * b[k]; }), sum{};
-  energy = gh * (cp * b[LAST] + energy - of.power * of.per_x * dx);
+  energy = gh * (cp * b[LAST] + energy - of.net * of.per_x * dx);
   for (int i = 0; i < INERT; i++) {
     V &own = b[UNKNOWNS<R> + i];
     energy = energy + gh * of.heat[i] * own;

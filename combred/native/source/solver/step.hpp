@@ -31,13 +31,14 @@ INLINE void factorise(Step<R, Method> &step, const Reactor<R> &reactor, const Ve
     set_linear(step.added, s, reactor, f, cp, gh, per_gh);
     diagonal = per_gh + step.added.of[RATE];
   }
+  if (reactor.kind.isothermal) s.a[At::T_T] = cp;
   if constexpr (At::EXACT) {
     set_matrix(g, s.q, s.g0, s.a, s.w, s.of_C);
     production_T(s.q, s.fT);
     const V per_C = reciprocal(g.C);
     for (int k = 0; k < REACTIVE; k++) {
-      s.a[At::T_COLUMN[k]] = scale * (reactor.volume ? s.fT[k] : V(s.fT[k] - s.w[k]));
-      s.a[At::S_COLUMN[k]] = reactor.volume ? -s.of_C[k] : V(s.w[k] * per_C);
+      s.a[At::T_COLUMN[k]] = scale * (reactor.kind.volume ? s.fT[k] : V(s.fT[k] - s.w[k]));
+      s.a[At::S_COLUMN[k]] = reactor.kind.volume ? -s.of_C[k] : V(s.w[k] * per_C);
       s.a[At::S_ROW[k]] = V{} - R(1);
     }
     s.a[At::S_S] = all_of<R>(1.0);

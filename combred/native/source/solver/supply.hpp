@@ -33,9 +33,14 @@ INLINE Supply supply_of(const Request &call, const size_t *rows) {
   for (int i = 0; i < SQUARE; i++) lane_of(of.dt, i) = read<double>(call.dt + rows[i] * call.dt_stride);
   for (int k = 0; k < SPECIES; k++) of.sources[k] = x[2 + COLUMN[k]] * PER_WEIGHT[k];
   const Doubles of_elements = sum_of<SPECIES>([&](int k) { return of.sources[k] * HEAT_OF_ELEMENTS<double>[k]; });
-  of.sources[ENERGY] = x[0] * (1.0 / GAS_CONSTANT) - of_elements;
+  of.sources[ENERGY] = call.kind.isothermal ? x[0] : Doubles(x[0] * (1.0 / GAS_CONSTANT) - of_elements);
   of.sources[RATE] = sum_of<SPECIES>([&](int k) { return x[2 + k]; });
-  of.sources[DRIFT] = x[1] * (call.volume ? 1.0 / C0 : 1.0 / (GAS_CONSTANT * C0));
+  of.sources[DRIFT] = x[1] * (call.kind.volume ? 1.0 / C0 : 1.0 / (GAS_CONSTANT * C0));
+  of.sources[TRANSFER] = of.sources[T_WALL] = Doubles{};
+  for (int i = 0; call.wall && !call.kind.isothermal && i < SQUARE; i++) {
+    lane_of(of.sources[TRANSFER], i) = read<double>(call.wall + 2 * rows[i]) / (GAS_CONSTANT * C0);
+    lane_of(of.sources[T_WALL], i) = read<double>(call.wall + 2 * rows[i] + 1);
+  }
   of.time = of.dt * mean_decay(Doubles(of.sources[RATE] * of.dt));
   of.kept = at_least(Doubles(1.0 - of.sources[RATE] * of.time), 0.0);
   return of;
@@ -49,10 +54,10 @@ INLINE Doubles given_x(const State &state, bool volume) {
 }
 
 // Where sources are finite, leave no inert species below zero, and pressure or density above.
-INLINE Mask<double> can_end(const Supply &of, const State &state, bool volume) {
-  const Doubles x = given_x(state, volume), end = x + of.sources[DRIFT] * of.dt;
-  Doubles least{}, size = absolute(of.sources[ENERGY]) + absolute(of.sources[DRIFT]);
-  for (int k = 0; k < SPECIES; k++) size = size + absolute(of.sources[k]);
+INLINE Mask<double> can_end(const Supply &of, const State &state, Kind kind) {
+  const Doubles x = given_x(state, kind.volume), end = x + of.sources[DRIFT] * of.dt;
+  Doubles least{}, size{};
+  for (int k = 0; k < ALL_SOURCES; k++) size = size + absolute(of.sources[k]);
   for (int k = REACTIVE; k < SPECIES; k++)
     least = at_most(Doubles(later(of, state.Y[k], of.sources[k] * WEIGHT[k])), least);
   const Mask<double> is_finite = size * of.time < all_of<double>(infinity());
@@ -60,9 +65,8 @@ INLINE Mask<double> can_end(const Supply &of, const State &state, bool volume) {
 }
 
 // As `close` of closure.hpp, of a state with sources; work: over R.
-INLINE void close(State &state, const Supply &of, const Doubles *dn, Doubles dT, Doubles work, bool volume,
-                  bool enthalpy) {
-  Doubles n[2][SPECIES], due[REACTIVE], S[2] = {}, none[2] = {}, x = given_x(state, volume);
+INLINE void close(State &state, const Supply &of, const Doubles *dn, Doubles dT, Doubles work, Kind kind) {
+  Doubles n[2][SPECIES], due[REACTIVE], S[2] = {}, none[2] = {}, x = given_x(state, kind.volume);
   for (int k = 0; k < SPECIES; k++) {
     n[0][k] = state.Y[k] * PER_WEIGHT[k];
     const Doubles mixed = later(of, n[0][k], of.sources[k]);
@@ -70,12 +74,15 @@ INLINE void close(State &state, const Supply &of, const Doubles *dn, Doubles dT,
     n[1][k] = at_least(k < REACTIVE ? Doubles(n[0][k] + dn[k]) : mixed, 0.0);
   }
   const Mask<double> kept = keep_elements(due, n[1]);
-  for (int m = 0; volume && m < 2; m++) S[m] = sum_of<SPECIES>([&](int k) { return n[m][k]; });
+  for (int m = 0; kind.volume && m < 2; m++) S[m] = sum_of<SPECIES>([&](int k) { return n[m][k]; });
   const Doubles energy[] = {of.kept, of.time * of.sources[ENERGY] + work};
-  const Doubles T = temperature(state.T, n, enthalpy ? none : S, state.T + dT, energy);
+  const Mask<double> walled = no(of.sources[TRANSFER] == Doubles{});
+  Doubles T = kind.isothermal ? Doubles(state.T + of.dt * of.sources[ENERGY]) : Doubles(state.T + dT);
+  if (!kind.isothermal && any(no(walled)))
+    T = select(walled, T, temperature(state.T, n, kind.enthalpy ? none : S, T, energy));
   const Doubles end = x + of.sources[DRIFT] * of.dt;
   state.p = state.p * (end / x);
-  if (volume) state.p = state.p * (T * S[1]) / (state.T * S[0]);
+  if (kind.volume) state.p = state.p * (T * S[1]) / (state.T * S[0]);
   state.T = select(kept, T, all_of<double>(infinity()));
   for (int k = 0; k < SPECIES; k++) state.Y[k] = n[1][k] * WEIGHT[k];
 }

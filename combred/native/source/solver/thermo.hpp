@@ -11,6 +11,12 @@
 
 namespace solver {
 
+// What a reactor keeps. volume: not the pressure; enthalpy: then not the internal energy; isothermal: T is given, and
+// there is no balance of energy.
+struct Kind {
+  bool volume, enthalpy, isothermal;
+};
+
 template <class R> struct Gas {
   typedef Vector<R> V;
   V T, per_T, log2_T;

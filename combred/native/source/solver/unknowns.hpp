@@ -7,9 +7,9 @@ namespace solver {
 
 constexpr int INERT = SPECIES - REACTIVE;
 
-// Sources of a block: S_k / W_k; then Q over R less what the elements contribute, s, and dx/dt in the units of
-// `Reactor`.
-enum Source { ENERGY = SPECIES, RATE, DRIFT, ALL_SOURCES };
+// Sources of a block: S_k / W_k; then Q over R less what the elements contribute, s, dx/dt in the units of
+// `Reactor`, and of a wall U over R C0 and T_wall.
+enum Source { ENERGY = SPECIES, RATE, DRIFT, TRANSFER, T_WALL, ALL_SOURCES };
 
 // The sources of a block, the work so far, and of the beginning of a step what the matrix of the reactions lacks.
 template <class R, bool ANY> struct Added {};
@@ -17,7 +17,7 @@ template <class R> struct Added<R, true> {
   typedef Vector<R> V;
   V of[ALL_SOURCES];
   V work;
-  V power, per_T, per_S, per_x;  // P, 1 / T, 1 / sum n, 1 / x
+  V power, net, per_T, per_S, per_x;  // P, P - q, 1 / T, 1 / sum n, 1 / x
   V dx;                          // h dx/dt, which `integrate` sets
   V per;                         // 1 / (1 / (gamma h) + s)
   V heat[INERT + 1], row[INERT + 1];  // of inert species: h_k, and the entry in the row of T

@@ -174,7 +174,7 @@ int combred_advance(size_t n, double *states, const double *dt, size_t dt_stride
                     combred_report *report, void *workspace, size_t workspace_size) {
   const Model *of = model();
   if (!of) return COMBRED_NULL;
-  const combred_options usual = {identity::TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE};
+  const combred_options usual = {identity::TOLERANCE, 0, COMBRED_CONSTANT_PRESSURE, nullptr};
   const combred_options chosen = options ? *options : usual;
   combred_report none = {}, &told = report ? *report : none;
   // The solver says what is wrong with the arguments.

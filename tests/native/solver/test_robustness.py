@@ -480,7 +480,7 @@ def test_every_wrong_call_has_a_status(call, burning):
     assert call(states, stride=2) == STRIDE
     for wrong in (
         Options(0.0, 0, 0), Options(np.nan, 0, 0), Options(np.inf, 0, 0), Options(0.01, -1, 0),
-        Options(0.01, 0, 3), Options(0.01, 0, -1),
+        Options(0.01, 0, 5), Options(0.01, 0, -1),
     ):  # fmt: skip
         assert call(states, options=ctypes.addressof(wrong)) == OPTIONS
     assert call(states, size=100) == WORKSPACE

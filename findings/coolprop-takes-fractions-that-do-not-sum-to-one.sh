@@ -1,6 +1,6 @@
 #!/bin/bash
 # Question: what does CoolProp do with a mixture whose mole fractions sum to 0.9, such as burnt gas with the minor species left out?
-# Guess (55 %): it raises; else it normalises (35 %), as Cantera does.
+# Guess (55 %): it raises; else it normalises, as Cantera does.
 # What happens: neither. PropsSI goes on with the sum 0.9: density and molar mass of N2[0.7]&O2[0.2] at 300 K are 10 % low, without a
 #   warning; the low-level AbstractState.set_mole_fractions is the same. Only a single fraction outside 0 to 1 is refused.
 # Version: CoolProp 8.0.0, Cantera 3.2.0 (for comparison), numpy 2.4.6.

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Question: does foamlib write a scalar field back as a scalar field?
-# Guess (90 %): yes, since the file says volScalarField.
+# Expectation (no guess was written): yes, since the file says volScalarField.
 # What happens: not with 3, 6 or 9 cells. An array of three numbers is taken for one vector (six: a symmetric tensor, nine: a tensor):
-#   `field.internal_field = field.internal_field + 1` writes "uniform (301 302 303)" into a volScalarField, and so for patches of 3, 6 or 9 faces. foamlib
+#   `field.internal_field = field.internal_field + 1` writes "uniform (301 302 303)" into a volScalarField; so do patches of 3, 6, 9 faces. foamlib
 #   itself reads it back as before; OpenFOAM stops with "expected scalar value". One, two, four, ten cells are right.
 # Version: foamlib 1.7.10 (the newest for Python 3.11), numpy 2.4.6.
 # Who meets it: who sets inlet profiles or small test cases (a one-dimensional case of nine cells, a patch of three faces) from Python.

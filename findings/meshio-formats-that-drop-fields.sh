@@ -1,6 +1,6 @@
 #!/bin/bash
 # Question: which file formats of meshio keep mass fractions at points, Y of shape (points, species), and a density in cells?
-# Guess (70 %): CGNS and SU2 drop them silently; Exodus, VTK and XDMF keep both.
+# Guess (70 %): CGNS drops them silently. Exodus, VTK and XDMF were expected to keep both.
 # What happens: CGNS, SU2, Abaqus and MDPA drop all fields without a word. Exodus keeps those at points and drops those in cells, without a word.
 #   XDMF refuses 4 or 5 species with a ReadError that has no text (2, 3, 6 and 9 pass). Legacy VTK makes three columns of two
 #   (it warns), and does so in the mesh in memory too, so that a VTU written afterwards has three species. VTU, MED and AVS-UCD keep all.

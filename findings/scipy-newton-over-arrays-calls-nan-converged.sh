@@ -1,6 +1,6 @@
 #!/bin/bash
 # Question: what does scipy.optimize.newton report for an array of equations when one of them leaves the domain of the function?
-# Guess (80 %): converged is False there, as the scalar call raises RuntimeError.
+# Expectation (no guess was written): converged is False there, as the scalar call raises RuntimeError.
 # What happens: the root is NaN and converged is True. For log(T/300) = 0.1 from [2000, 400] K the answer is [nan, 331.55], converged
 #   [True, True], with and without fprime. Without full_output nothing but numpy's RuntimeWarning of the logarithm is seen. The scalar call
 #   from 2000 K raises. brentq, in turn, raises for NaN at an end of its bracket only, and steps over NaN inside.

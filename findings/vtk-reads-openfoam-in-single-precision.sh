@@ -1,6 +1,6 @@
 #!/bin/bash
 # Question: in which precision does VTK's reader of OpenFOAM cases (also behind pyvista) hand out fields and points?
-# Guess (80 %): double, since the text files have 12 digits or more and the reader's property Use64BitFloats is on by default.
+# Expectation (80 %): double, since the text files have 12 digits or more and the reader's property Use64BitFloats is on by default.
 # What happens: float32, whatever that property says (it describes binary files). 101325.0009 Pa becomes 101325, 1500.123456789 K
 #   becomes 1500.1234, the point 0.1000000001 m becomes 0.1, a mass fraction of 1e-46 becomes 0.
 # Version: vtk 9.7.2, numpy 2.4.6.

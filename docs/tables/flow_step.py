@@ -5,8 +5,8 @@ from .results import chemistry, read, source
 
 # Of README.md, each with what it is.
 SHOWN = {
-    "drm19-full": "`drm19-full`, 23-3200-1600-800-400-23",
-    "drm19-38k": "`drm19-38k`, reduced by the brain surgeon",
+    "drm19-full": "`drm19-full`, 23-3200-1600-800-400-23, network alone",
+    "drm19-38k": "`drm19-38k`, with the solver behind it",
     "DRM19, 0.001": "DRM19, by the solver",
     "CVODE, exact Jacobian, 1e-06": "DRM19, by CVODE, compiled, exact Jacobian",
     "GRI-3.0, reduced: 1 %": "GRI-3.0 reduced by `combred reduce`",

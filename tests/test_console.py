@@ -13,9 +13,11 @@ from combred.report import check as page
 
 def test_check_writes_a_page_and_tells_the_verdict(tmp_path, monkeypatch, capsys):
     rows = [
-        {"what": "ignition delay", "worst": 5e-4, "limit": 1e-3, "unit": "1", "right": True,
-         "skipped": ""},
-        {"what": "peak T", "worst": 3.0, "limit": 1.0, "unit": "K", "right": False, "skipped": ""},
+        {"what": what, "reference": "CVODE", "worst": worst, "limit": limit, "unit": unit,
+         "right": worst <= limit, "skipped": "", "failure": ""}
+        for what, worst, limit, unit in (
+            ("ignition delay", 5e-4, 1e-3, "1"), ("peak T", 3.0, 1.0, "K"),
+        )
     ]  # fmt: skip
     asked = []
 

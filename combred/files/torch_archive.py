@@ -27,7 +27,7 @@ FOLDER = 0x10  # the attribute of a folder: bit 4, as MS-DOS has it
 # The parts that torch writes, after the name of the archive.
 NAME = re.compile(
     r"[^/]+/(code/[^/].*\.py(\.debug_pkl)?|(data|constants)(\.pkl|/\d+)|extra/[^/]+|version"
-    r"|byteorder|\.data/serialization_id|\.format_version|\.storage_alignment)"
+    r"|byteorder|\.data/(serialization_id|version)|\.format_version|\.storage_alignment)"
 )
 # Bytes of all parts beyond those of the file: torch compresses code alone.
 UNPACKED = 256_000_000

@@ -14,7 +14,7 @@ import numpy as np
 from combred.chemistry.states import Real, Rows, states_of
 from combred.experiments.ignition.criteria import LONGEST, ignition_delay, times_to
 from combred.experiments.ignition.rise import half_way, hottest_T
-from combred.native.solver.library import Integrator
+from combred.native.solver.library import Integrator, require_adiabatic
 from combred.reactors.wall import mechanism_of
 
 EXACT, SHARP = 1e-9, 1e-5  # tolerances: of states, and of delays
@@ -42,6 +42,7 @@ def ignition_sensitivity(  # noqa: PLR0913
     share the reactions. Raises ValueError as `ignition_delay`, and for a solver without reactions
     to perturb.
     """
+    require_adiabatic(solver, "an ignition delay is that of a rise of T")
     states, factors = states_of(T, p, Y), factors_of(solver)
     solver = solver.warned_of(p)
     T, p, Y = states[:, 0], states[:, 1], states[:, 2:]

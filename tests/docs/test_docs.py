@@ -64,7 +64,7 @@ def commands() -> list[str]:
 def test_shown_commands_are_understood(arguments):
     words = [word for word in shlex.split(arguments) if word != "--help"]
     if any(word.partition("=")[0] not in keys() for word in words):
-        others = r"(key|method|implementation|TRITON_INTERPRET)="
+        others = r"(key|accept|method|implementation|TRITON_INTERPRET)="
         assert re.match(others, words[0]), "no such setting"
     elif not re.search(r"=(NAME|N)\b", arguments):
         if words == ["network.kinetics=false"]:  # named in a sentence

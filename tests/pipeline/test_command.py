@@ -287,7 +287,7 @@ def test_a_network_that_is_bad_alone_has_no_surrogate_pt(copy, call):
 
 
 @pytest.mark.parametrize(
-    "bad", ["sampling.oxidizer=Air:1", "sampling.fuel=CH4:x", "mechanism=gri30.yaml"]
+    "bad", ["sampling.oxidizer=Air:1,H2:1", "sampling.fuel=CH4:x", "mechanism=gri30.yaml"]
 )
 def test_a_mixture_that_is_none_or_not_plain_is_refused(tmp_path, bad, call):
     status, output = call(tmp_path, TINY, bad)

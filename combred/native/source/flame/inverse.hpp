@@ -1,0 +1,106 @@
+// The inverse of a block, in place: Gauss-Jordan elimination by PIVOTS rows at a time, with pivots from these rows.
+#pragma once
+#include <cmath>
+
+#include "flame/problem.hpp"
+
+namespace flame {
+
+// Rows and vectors of a tile that stays in registers: AVX-512 has 32 of them, others 16.
+constexpr int TILE_ROWS = COMBRED_BYTES == 64 ? 8 : 4, TILE_VECTORS = 3;
+constexpr double SMALLEST_PIVOT = 1e-280;
+
+INLINE Doubles load(const double *from) {
+  Doubles value;
+  memcpy(&value, from, sizeof value);
+  return value;
+}
+INLINE void store(double *to, Doubles value) { memcpy(to, &value, sizeof value); }
+
+// The inverse of the square of PIVOTS rows from `first` on; false where it has none.
+template <int WIDTH> INLINE bool invert_square(const double *a, int first, double (*inverse)[PIVOTS]) {
+  double square[PIVOTS][PIVOTS];
+  for (int i = 0; i < PIVOTS; i++)
+    for (int c = 0; c < PIVOTS; c++)
+      square[i][c] = a[size_t(first + i) * WIDTH + first + c], inverse[i][c] = i == c;
+  for (int i = 0; i < PIVOTS; i++) {
+    int pivot = i;
+    for (int r = i + 1; r < PIVOTS; r++)
+      if (std::fabs(square[r][i]) > std::fabs(square[pivot][i])) pivot = r;
+    if (!(std::fabs(square[pivot][i]) > SMALLEST_PIVOT)) return false;
+    for (int c = 0; c < PIVOTS && pivot != i; c++) {
+      double x = square[i][c];
+      square[i][c] = square[pivot][c], square[pivot][c] = x;
+      x = inverse[i][c], inverse[i][c] = inverse[pivot][c], inverse[pivot][c] = x;
+    }
+    const double scale = 1.0 / square[i][i];
+    for (int c = 0; c < PIVOTS; c++) square[i][c] *= scale, inverse[i][c] *= scale;
+    for (int r = 0; r < PIVOTS; r++) {
+      const double factor = r == i ? 0.0 : square[r][i];
+      for (int c = 0; c < PIVOTS; c++) square[r][c] -= factor * square[i][c], inverse[r][c] -= factor * inverse[i][c];
+    }
+  }
+  return true;
+}
+
+// Adds factors (TILE_ROWS, PIVOTS) times rows (PIVOTS, WIDTH) to VECTORS vectors of TILE_ROWS rows of a.
+template <int WIDTH, int VECTORS>
+INLINE void add_products(const double (*factors)[PIVOTS], const double (*rows)[WIDTH], int column, double *a) {
+  Doubles tile[TILE_ROWS][VECTORS];
+#pragma GCC unroll 8
+  for (int i = 0; i < TILE_ROWS; i++)
+#pragma GCC unroll 3
+    for (int v = 0; v < VECTORS; v++) tile[i][v] = load(a + size_t(i) * WIDTH + column + v * LANES);
+  for (int k = 0; k < PIVOTS; k++) {
+    Doubles row[VECTORS];
+#pragma GCC unroll 3
+    for (int v = 0; v < VECTORS; v++) row[v] = load(rows[k] + column + v * LANES);
+#pragma GCC unroll 8
+    for (int i = 0; i < TILE_ROWS; i++)
+#pragma GCC unroll 3
+      for (int v = 0; v < VECTORS; v++) tile[i][v] = tile[i][v] + factors[i][k] * row[v];
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < TILE_ROWS; i++)
+#pragma GCC unroll 3
+    for (int v = 0; v < VECTORS; v++) store(a + size_t(i) * WIDTH + column + v * LANES, tile[i][v]);
+}
+
+// The inverse of a (WIDTH, WIDTH), WIDTH a multiple of PIVOTS; false where it has none.
+template <int WIDTH> PART bool invert(double *__restrict a) {
+  alignas(64) double rows[PIVOTS][WIDTH], factors[PIVOTS][PIVOTS], inverse[PIVOTS][PIVOTS];
+  for (int first = 0; first < WIDTH; first += PIVOTS) {
+    if (!invert_square<WIDTH>(a, first, inverse)) return false;
+    double *own = a + size_t(first) * WIDTH;
+    for (int column = 0; column < WIDTH; column += LANES) {
+      Doubles old[PIVOTS];
+      for (int k = 0; k < PIVOTS; k++) old[k] = load(own + size_t(k) * WIDTH + column);
+      for (int i = 0; i < PIVOTS; i++) {
+        Doubles sum = inverse[i][0] * old[0];
+        for (int k = 1; k < PIVOTS; k++) sum = sum + inverse[i][k] * old[k];
+        store(rows[i] + column, sum);
+      }
+    }
+    for (int i = 0; i < PIVOTS; i++) memcpy(rows[i] + first, inverse[i], sizeof inverse[i]);
+    for (int r = 0; r < WIDTH; r += PIVOTS) {
+      if (r == first) continue;
+      double *panel = a + size_t(r) * WIDTH;
+      for (int i = 0; i < PIVOTS; i++)
+        for (int k = 0; k < PIVOTS; k++) {
+          double &entry = panel[size_t(i) * WIDTH + first + k];
+          factors[i][k] = -entry, entry = 0.0;
+        }
+      for (int i = 0; i < PIVOTS; i += TILE_ROWS) {
+        double *to = panel + size_t(i) * WIDTH;
+        int column = 0;
+        for (; column + TILE_VECTORS * LANES <= WIDTH; column += TILE_VECTORS * LANES)
+          add_products<WIDTH, TILE_VECTORS>(factors + i, rows, column, to);
+        for (; column < WIDTH; column += LANES) add_products<WIDTH, 1>(factors + i, rows, column, to);
+      }
+    }
+    memcpy(own, rows, sizeof rows);
+  }
+  return true;
+}
+
+}  // namespace flame

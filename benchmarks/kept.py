@@ -37,10 +37,11 @@ CACHE = Path(__file__).parent / "cache"  # of what CVODE computed
 SOURCE = ROOT / "combred/native/source"
 COUPLING, NETWORKS, DISPATCH = "coupling", "networks", "dispatch.hpp"
 KEY = "code"  # of a stamp in its part
-CHEMISTRY = "combred.chemistry"
+CHEMISTRY, FLAMES = "combred.chemistry", "combred.flames"
 MEASURING = (
     "benchmarks", CHEMISTRY, "combred.experiments", "combred.surrogates.timing", "combred.check",
     "combred.reactors", "combred.reduction", "combred.skeletal", "combred.surrogates.sampling",
+    FLAMES,
 )  # fmt: skip
 GENERATOR = "combred.native.solver.generator"
 OF_SOLVER = "combred.native.solver", "combred.native.arrays", CHEMISTRY
@@ -127,6 +128,8 @@ def code_of(script: str, of: Iterable[str] = ()) -> str:
     texts += reached(f"benchmarks.{script}", MEASURING)
     if any(text.startswith("benchmarks.solvers.library ") for text in texts):
         texts += _sources(ROOT / "benchmarks/solvers/source")
+    if any(text.startswith(FLAMES) for text in texts):
+        texts += _sources(SOURCE / "flame")
     for name in of:
         texts += [name, *parts_of(name)]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]

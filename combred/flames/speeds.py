@@ -22,7 +22,8 @@ from combred.processes.workers import Processes
 # Differences that count as much as one of 1 in this measure: of T [K], ln p, and burnt T [K].
 SCALES = 100.0, 0.5, 200.0
 FAR = 6.0  # in this measure: a flame further away is no start
-PRUNE = 0.2  # of the criteria, below which points are taken out of the grids of neighbours
+# Of the criteria, below which points are taken out of the grids of neighbours.
+PRUNE = 0.05
 
 
 def flame(  # noqa: PLR0913
@@ -81,6 +82,28 @@ def flame_speed(  # noqa: PLR0913
     processes that share them. The other arguments and errors are those of `flame`.
     """
     criteria = Criteria(ratio, slope, curve, PRUNE)
+    speeds, failures = speeds_and_failures(solver, T, p, Y, transport, criteria, workers)
+    if failures:
+        row, failure = next(iter(failures.items()))
+        warnings.warn(
+            f"{len(failures)} of {len(speeds)} flames: row {row}: {failure}", stacklevel=2
+        )
+    return speeds
+
+
+def speeds_and_failures(  # noqa: PLR0913
+    solver: Integrator | Mechanism | str,
+    T: Real,
+    p: Real,
+    Y: Rows,
+    transport: str,
+    criteria: Criteria,
+    workers: int,
+) -> tuple[Rows, dict[int, str]]:
+    """The speeds of `flame_speed`, and of each row whose flame is not found why. Raises ValueError
+    as that."""
+    if not isinstance(workers, int) or workers < 1:
+        raise ValueError(f"workers={workers!r}: give a number of processes, from 1")
     mechanism, _ = mechanism_of(solver)
     Y = np.atleast_2d(require_real("Y", Y))
     require_columns((len(Y), 2 + Y.shape[1]), 2 + mechanism.n_species)
@@ -91,17 +114,14 @@ def flame_speed(  # noqa: PLR0913
             raise ValueError(f"{name} is of {array.size} gases: give one for all, or {n}")
     rows = np.broadcast_to(T, n), np.broadcast_to(p, n), np.broadcast_to(Y, (n, Y.shape[1]))
     states = gases(solver, *rows, transport)
-    speeds, failures = np.zeros(n), []
+    speeds, failures = np.zeros(n), {}
     burning = {i: gas for i, gas in enumerate(states) if isinstance(gas, Gas)}
-    if not burning:
-        return speeds
-    flame_library(mechanism)  # compiled before others need it
-    for i, speed, failure in _shared(burning, criteria, workers):
-        speeds[i] = speed
-        failures += [f"row {i}: {failure}"] * bool(failure)
-    if failures:
-        warnings.warn(f"{len(failures)} of {n} flames: {failures[0]}", stacklevel=2)
-    return speeds
+    if burning:
+        flame_library(mechanism)  # compiled before others need it
+        for i, speed, failure in _shared(burning, criteria, workers):
+            speeds[i] = speed
+            failures |= {i: failure} if failure else {}
+    return speeds, failures
 
 
 def _shared(

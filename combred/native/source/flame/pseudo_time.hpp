@@ -10,10 +10,12 @@ constexpr double LARGEST_CHANGE = 1.5;     // over the usual one, of a step that
 constexpr double SHORTEST_DT = 1e-10, LONGEST_DT = 0.1;  // s
 constexpr double STIFF_DT = 1e-4;          // s: from here on steps have the whole Jacobian
 constexpr double STEADY_DT = 1e-3;         // s: a flame hardly changes over such a step
+constexpr double LEAST_M = 0.01;           // of the first mass flux
 constexpr int MOST_TRIES = 400, USUAL_TRIES = 60, STEPS = 8;  // of a turn
 
 struct PseudoTime {
-  double dt;  // s
+  double dt;       // s
+  double least_M;  // kg/(m2 s)
   int steps, tries;
 };
 
@@ -58,11 +60,15 @@ inline Outcome advance(Flame &f, const combred_flame_options &options, combred_f
     set_weights(f, options, f.x, f.weights);
     report.products += solve_whole<false>(f, f.x, f.weights, f.step, INEXACT);
   }
+  // M follows from the heat at the fixed point at once, however short a step is, and may then have no sense for a
+  // while: it falls to a part of itself, and not below a bound.
   const size_t last = f.unknowns() - 1;
+  double &M = f.x[last], &M_step = f.step[last];
+  if (!(M + M_step > LEAST_M_SHARE * M)) M_step = (LEAST_M_SHARE - 1.0) * M;
+  if (M + M_step < state.least_M) M_step = state.least_M - M;
   const double change = change_of(f, f.step);
   const double bound = std::fmin(LEAST_Y, LARGEST_CHANGE * least_Y(f, f.x, nullptr));
-  if (!(change < LARGEST_CHANGE) || !(f.x[last] + f.step[last] > 0.0) || least_Y(f, f.x, f.step) < bound)
-    return state.dt *= 0.4, RUNNING;
+  if (!(change < LARGEST_CHANGE) || least_Y(f, f.x, f.step) < bound) return state.dt *= 0.4, RUNNING;
   for (size_t i = 0; i <= last; i++) f.x[i] += f.step[i];
   drop_negative(f);
   state.dt *= change < 0.2 ? 3.0 : change < 0.5 ? 2.0 : change < 1.0 ? 1.2 : 0.8;

@@ -35,7 +35,7 @@ inline void begin_pseudo_time(Steady &state) {
 
 inline void begin(Steady &state) {
   state.report = {};
-  state.time = {state.options.first_dt, 0, 0};
+  state.time = {state.options.first_dt, LEAST_M * state.flame.x[state.flame.unknowns() - 1], 0, 0};
   state.phase = NEWTON_START;
   if (!state.options.newton_first) begin_pseudo_time(state);
 }

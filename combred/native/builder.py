@@ -63,8 +63,7 @@ def build_portable(files: dict[str, str], folder: Path | None = None) -> Path:
 
 
 def build_alone(files: dict[str, str], flags: tuple[str, ...] = ()) -> Path:
-    """A library of one object, compiled from the first of the files, which includes the others, for
-    this machine's CPU and the cache; arguments and errors as those of `build`."""
+    """As `build`, into the cache, of one object: the first of the files includes the others."""
     compiler = find_compiler()
     return _library(files, None, compiler, {"alone": (*native_flags(compiler), *flags)})
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from combred.chemistry.equilibrium import equilibrium
 from combred.chemistry.states import Rows
+from combred.chemistry.thermo import Thermo
 from combred.flames.grid import Criteria, refined, widened
 from combred.flames.problems import (
     EQUILIBRIUM,
@@ -195,9 +196,9 @@ def _steady(flame: Profiles, method: Method) -> Profiles:
 
 # -- checks of a flame ----------------------------------------------------------------------------
 
-# K: T may fall by as much behind the flame, of the largest.
-OVERSHOOT = 0.5
-CONSERVED = 0.02  # relative error of elements and enthalpy from one end to the other
+# The largest change of elements from one end to the other, relative to the most abundant, and of
+# the enthalpy, relative to the heat: convection upwind conserves neither but for the grid's error.
+CONSERVED, CONSERVED_HEAT = 0.02, 0.05
 
 
 def require_flame(flame: Profiles) -> Profiles:
@@ -212,4 +213,9 @@ def require_flame(flame: Profiles) -> Profiles:
     lost = np.abs(elements @ flame.x[-1, 1:] - elements @ gas.Y)
     if lost.max() > CONSERVED * (elements @ gas.Y).max():
         raise FlameError(f"its elements are not conserved (by {lost.max():.2g} of its mass)")
+    thermo, Y = Thermo(gas.mechanism), flame.x[[0, -1], 1:]
+    h, cp = (of(T[[0, -1]], Y) for of in (thermo.enthalpy, thermo.heat_capacity))
+    heat = abs(h[1] - h[0]) / (cp[1] * (T[-1] - T[0]))
+    if heat > CONSERVED_HEAT:
+        raise FlameError(f"its enthalpy is not conserved (by {heat:.2g} of its heat)")
     return flame

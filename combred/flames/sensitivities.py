@@ -12,6 +12,7 @@ sensitivities are wrong by up to 12 % of the largest.
 from functools import lru_cache
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from combred.chemistry.mechanism import Mechanism
 from combred.chemistry.thermo import Thermo
@@ -22,10 +23,10 @@ T_SCALE = 1e3  # K: rows of T are over it, as in source/flame/problem.hpp
 
 
 @lru_cache(maxsize=8)
-def _net(mechanism: Mechanism) -> np.ndarray:
-    """Net stoichiometric coefficients (n_species, n_reactions)."""
+def _net(mechanism: Mechanism) -> csr_matrix:
+    """Net stoichiometric coefficients (n_reactions, n_species)."""
     gas = mechanism.solution(transport=False)
-    return gas.product_stoich_coeffs - gas.reactant_stoich_coeffs
+    return csr_matrix((gas.product_stoich_coeffs - gas.reactant_stoich_coeffs).T)
 
 
 def speed_sensitivities(flame: Profiles) -> np.ndarray:
@@ -45,5 +46,5 @@ def speed_sensitivities(flame: Profiles) -> np.ndarray:
     h = Thermo(mechanism).species_enthalpy(flame.x[1:-1, 0])
     # What a mole of a species that is formed does to the residual.
     effect = (of_Y - of_T[:, None] * h / (cp * T_SCALE)) * W / rho
-    per_reaction = effect @ _net(mechanism) * progress.rates[1:-1]
-    return -per_reaction.sum(0) / flame.M
+    per_reaction = (_net(mechanism) @ effect.T) * progress.rates[1:-1].T
+    return -per_reaction.sum(1) / flame.M

@@ -94,6 +94,10 @@ def test_what_is_no_flame_is_no_result(coarse):
     other[-1, 1:] = profiles.gas.mechanism.mixture("H2:1", AIR, 3.0)
     with pytest.raises(FlameError, match="elements are not conserved"):
         require_flame(replace(profiles, x=other))
+    hot = profiles.x.copy()
+    hot[-1, 0] *= 1.1
+    with pytest.raises(FlameError, match="enthalpy is not conserved"):
+        require_flame(replace(profiles, x=hot))
     with pytest.raises(FlameError, match="not finite"):
         require_flame(replace(profiles, M=np.nan))
 

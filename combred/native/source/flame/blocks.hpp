@@ -112,15 +112,16 @@ inline void set_inner(Flame &f, const double *x, const double *F, int j, double 
                 heat_capacity[i - 1] / f.cp[j] * v_cp * heat / T_SCALE -
                 half * (e[i] * (near_l.d[i] + near_r.d[i]) + ranks);
   }
+  alignas(64) double by_density[PADDED] = {};  // d ln (1 / rho) / d Y
+  for (int k = 0; k < SPECIES; k++) by_density[1 + k] = f.mean_weight[j] * solver::PER_WEIGHT[k];
   for (int i = 1; i < SIZE; i++) {
     double *row = block + size_t(i) * PADDED;
-    const double transported = FY[i] - rates[i], by_density = transported * f.mean_weight[j];
+    const double transported = FY[i] - rates[i];
     const double c0 = scale * near_l.u[0][i], c1 = scale * near_l.u[1][i];
     const double c2 = -scale * near_r.u[0][i], c3 = -scale * near_r.u[1][i];
     row[0] += transported / a[0];
-    for (int k = 0; k < SPECIES; k++) row[1 + k] += by_density * solver::PER_WEIGHT[k];
-    for (int c = 1; c < SIZE; c++)
-      row[c] += (c0 + c2) * f_k[c] + c1 * near_l.w[1][c] + c3 * near_r.w[1][c];
+    for (int c = 0; c < PADDED; c++)
+      row[c] += (c0 + c2) * f_k[c] + transported * by_density[c] + c1 * near_l.w[1][c] + c3 * near_r.w[1][c];
     row[i] += scale * (near_l.d[i] - near_r.d[i]) - inflow - per_dt;
   }
   for (int i = 0; i < SIZE; i++) block[size_t(i) * PADDED] += left.u[3][i] + right.u[3][i];

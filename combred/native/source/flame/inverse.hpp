@@ -17,29 +17,41 @@ INLINE Doubles load(const double *from) {
 }
 INLINE void store(double *to, Doubles value) { memcpy(to, &value, sizeof value); }
 
+// Keeps a vector in a register: compilers would read it again from memory for each product.
+#if defined(COMBRED_X86) && COMBRED_BYTES == 64
+#define COMBRED_IN_REGISTER(x) asm("" : "+v"(x))
+#elif defined(COMBRED_X86)
+#define COMBRED_IN_REGISTER(x) asm("" : "+x"(x))
+#else
+#define COMBRED_IN_REGISTER(x) (void)(x)
+#endif
+
 // The inverse of the square of PIVOTS rows from `first` on; false where it has none.
 template <int WIDTH> INLINE bool invert_square(const double *a, int first, double (*inverse)[PIVOTS]) {
-  double square[PIVOTS][PIVOTS];
+  constexpr int VECTORS = 2 * PIVOTS / LANES;
+  alignas(64) double both[PIVOTS][2 * PIVOTS];  // the square, and the unit matrix
   for (int i = 0; i < PIVOTS; i++)
     for (int c = 0; c < PIVOTS; c++)
-      square[i][c] = a[size_t(first + i) * WIDTH + first + c], inverse[i][c] = i == c;
+      both[i][c] = a[size_t(first + i) * WIDTH + first + c], both[i][PIVOTS + c] = i == c;
   for (int i = 0; i < PIVOTS; i++) {
     int pivot = i;
     for (int r = i + 1; r < PIVOTS; r++)
-      if (std::fabs(square[r][i]) > std::fabs(square[pivot][i])) pivot = r;
-    if (!(std::fabs(square[pivot][i]) > SMALLEST_PIVOT)) return false;
-    for (int c = 0; c < PIVOTS && pivot != i; c++) {
-      double x = square[i][c];
-      square[i][c] = square[pivot][c], square[pivot][c] = x;
-      x = inverse[i][c], inverse[i][c] = inverse[pivot][c], inverse[pivot][c] = x;
+      if (std::fabs(both[r][i]) > std::fabs(both[pivot][i])) pivot = r;
+    if (!(std::fabs(both[pivot][i]) > SMALLEST_PIVOT)) return false;
+    const double scale = 1.0 / both[pivot][i];
+    Doubles row[VECTORS];
+    for (int v = 0; v < VECTORS; v++) {
+      row[v] = scale * load(both[pivot] + v * LANES);
+      store(both[pivot] + v * LANES, load(both[i] + v * LANES));
+      store(both[i] + v * LANES, row[v]);
     }
-    const double scale = 1.0 / square[i][i];
-    for (int c = 0; c < PIVOTS; c++) square[i][c] *= scale, inverse[i][c] *= scale;
     for (int r = 0; r < PIVOTS; r++) {
-      const double factor = r == i ? 0.0 : square[r][i];
-      for (int c = 0; c < PIVOTS; c++) square[r][c] -= factor * square[i][c], inverse[r][c] -= factor * inverse[i][c];
+      const double factor = both[r][i];
+      for (int v = 0; v < VECTORS && r != i; v++)
+        store(both[r] + v * LANES, load(both[r] + v * LANES) - factor * row[v]);
     }
   }
+  for (int i = 0; i < PIVOTS; i++) memcpy(inverse[i], both[i] + PIVOTS, sizeof inverse[i]);
   return true;
 }
 
@@ -54,7 +66,10 @@ INLINE void add_products(const double (*factors)[PIVOTS], const double (*rows)[W
   for (int k = 0; k < PIVOTS; k++) {
     Doubles row[VECTORS];
 #pragma GCC unroll 3
-    for (int v = 0; v < VECTORS; v++) row[v] = load(rows[k] + column + v * LANES);
+    for (int v = 0; v < VECTORS; v++) {
+      row[v] = load(rows[k] + column + v * LANES);
+      COMBRED_IN_REGISTER(row[v]);
+    }
 #pragma GCC unroll 8
     for (int i = 0; i < TILE_ROWS; i++)
 #pragma GCC unroll 3
@@ -95,7 +110,8 @@ template <int WIDTH> PART bool invert(double *__restrict a) {
         int column = 0;
         for (; column + TILE_VECTORS * LANES <= WIDTH; column += TILE_VECTORS * LANES)
           add_products<WIDTH, TILE_VECTORS>(factors + i, rows, column, to);
-        for (; column < WIDTH; column += LANES) add_products<WIDTH, 1>(factors + i, rows, column, to);
+        if constexpr (WIDTH / LANES % TILE_VECTORS > 0)
+          add_products<WIDTH, WIDTH / LANES % TILE_VECTORS>(factors + i, rows, column, to);
       }
     }
     memcpy(own, rows, sizeof rows);

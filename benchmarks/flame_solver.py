@@ -42,44 +42,44 @@ def timed(work: Callable[[], object], times: int = 1) -> Solved:
     """The least CPU time [s] of `times` calls, and the last result."""
     seconds = []
     for _ in range(times):
-        begun = time.process_time()
-        found = work()
-        seconds.append(time.process_time() - begun)
-    return min(seconds), found
+        start_time = time.process_time()
+        result = work()
+        seconds.append(time.process_time() - start_time)
+    return min(seconds), result
 
 
 def cantera_flame(gas: ct.Solution, Y: np.ndarray) -> ct.FreeFlame:
     """Cantera's flame from nothing."""
     gas.TPY = T, P, Y
-    found = ct.FreeFlame(gas, width=WIDTH)
-    found.set_refine_criteria(**CRITERIA)
-    found.solve(0, auto=True)
-    return found
+    result = ct.FreeFlame(gas, width=WIDTH)
+    result.set_refine_criteria(**CRITERIA)
+    result.solve(0, auto=True)
+    return result
 
 
-def profiles_of(own: FreeFlame, cantera: ct.FreeFlame, Y: np.ndarray) -> Profiles:
+def profiles_of(flame_of_ours: FreeFlame, cantera: ct.FreeFlame, Y: np.ndarray) -> Profiles:
     """The profiles of a flame of Cantera, as a start of a flame of an unburnt gas Y."""
-    gas = replace(own.profiles.gas, Y=Y)
+    gas = replace(flame_of_ours.profiles.gas, Y=Y)
     fixed = int(np.argmin(np.abs(cantera.T - cantera.fixed_temperature)))
     x = np.column_stack([cantera.T, cantera.Y.T])
     M = cantera.velocity[0] * cantera.density[0]
     return Profiles(gas, cantera.grid, x, M, fixed)
 
 
-def near(own: FreeFlame, cantera: ct.FreeFlame, Y: np.ndarray) -> dict:
+def neighbour(flame_of_ours: FreeFlame, cantera: ct.FreeFlame, Y: np.ndarray) -> dict:
     """A flame from that of another mixture, on its grid; `cantera`: is solved."""
-    start = profiles_of(own, cantera, Y)
-    ours, found = timed(lambda: _steady(start, Method()), TIMES)
+    start = profiles_of(flame_of_ours, cantera, Y)
+    ours, result = timed(lambda: _steady(start, Method()), TIMES)
     cantera.inlet.Y = Y
     theirs, _ = timed(lambda: cantera.solve(0, refine_grid=False))
     # Cantera moves its fixed point; the problem of both is the same but for where the flame stands.
     cantera.flame.set_steady_tolerances(default=TIGHT)
     speed = cantera.velocity[0]
     cantera.solve(0, refine_grid=False)
-    exact = _steady(profiles_of(own, cantera, Y), EXACT)
+    exact = _steady(profiles_of(flame_of_ours, cantera, Y), EXACT)
     return {
         "points": len(start.grid), "ours_s": ours, "cantera_s": theirs,
-        "difference": found.speed / speed - 1.0, "tight": exact.speed / cantera.velocity[0] - 1.0,
+        "difference": result.speed / speed - 1.0, "tight": exact.speed / cantera.velocity[0] - 1.0,
     }  # fmt: skip
 
 
@@ -93,32 +93,32 @@ def differences(profiles: Profiles, i: int) -> float:
     return float(np.log(M[0] / M[1]) / np.log((1.0 + CHANGE) / (1.0 - CHANGE)))
 
 
-def sensitivities(own: FreeFlame) -> dict:
+def sensitivities(flame_of_ours: FreeFlame) -> dict:
     """Sensitivities on our grid, of both, and the largest by differences."""
-    exact = FreeFlame(_steady(own.profiles, EXACT))
+    exact = FreeFlame(_steady(flame_of_ours.profiles, EXACT))
     cantera = exact.to_cantera()
     cantera.flame.set_steady_tolerances(default=TIGHT)
     cantera.solve(0, refine_grid=False)
-    ours, found = timed(exact.sensitivities, TIMES)
-    theirs, known = timed(cantera.get_flame_speed_reaction_sensitivities)
-    largest = [int(i) for i in np.argsort(-np.abs(found))[:5]]
+    ours, result = timed(exact.sensitivities, TIMES)
+    theirs, expected = timed(cantera.get_flame_speed_reaction_sensitivities)
+    largest = [int(i) for i in np.argsort(-np.abs(result))[:5]]
     by_differences = np.array([differences(exact.profiles, i) for i in largest])
-    size = np.abs(found).max()
+    size = np.abs(result).max()
     return {
-        "points": len(own.grid), "ours_s": ours, "cantera_s": theirs,
-        "ours_off": float(np.abs(found[largest] - by_differences).max() / size),
-        "cantera_off": float(np.abs(known[largest] - by_differences).max() / size),
+        "points": len(flame_of_ours.grid), "ours_s": ours, "cantera_s": theirs,
+        "ours_off": float(np.abs(result[largest] - by_differences).max() / size),
+        "cantera_off": float(np.abs(expected[largest] - by_differences).max() / size),
     }  # fmt: skip
 
 
 def chain(gas: ct.Solution, mixtures: np.ndarray) -> list[float]:
     """Cantera's speeds, each flame from the one before."""
-    found = cantera_flame(gas, mixtures[0])
-    speeds = [found.velocity[0]]
+    result = cantera_flame(gas, mixtures[0])
+    speeds = [result.velocity[0]]
     for Y in mixtures[1:]:
-        found.inlet.Y = Y
-        found.solve(0, refine_grid=True)
-        speeds.append(found.velocity[0])
+        result.inlet.Y = Y
+        result.solve(0, refine_grid=True)
+        speeds.append(result.velocity[0])
     return speeds
 
 
@@ -129,25 +129,26 @@ def measured(file: str) -> dict:
     gas.transport_model = "mixture-averaged"
     lean, Y = mechanism.mixture(fuel, AIR, [0.9, 1.0])
     flame(mechanism, T, P, lean)  # compiled
-    ours, own = timed(lambda: flame(mechanism, T, P, Y, **CRITERIA), TIMES)
+    ours, flame_of_ours = timed(lambda: flame(mechanism, T, P, Y, **CRITERIA), TIMES)
     theirs, cantera = timed(lambda: cantera_flame(gas, Y))
     results: dict = {"species": mechanism.n_species, "nothing": {
-        "points": len(own.grid), "cantera_points": len(cantera.grid), "ours_s": ours,
+        "points": len(flame_of_ours.grid), "cantera_points": len(cantera.grid), "ours_s": ours,
         "cantera_s": theirs, "cantera_jacobians_s": float(sum(cantera.jacobian_time_stats)),
-        "difference": own.speed / cantera.velocity[0] - 1.0, "counts": own.profiles.counts,
+        "difference": flame_of_ours.speed / cantera.velocity[0] - 1.0,
+        "counts": flame_of_ours.profiles.counts,
     }}  # fmt: skip
     print(json.dumps(results), flush=True)
-    results["near"] = near(own, cantera_flame(gas, lean), Y)
+    results["near"] = neighbour(flame_of_ours, cantera_flame(gas, lean), Y)
     print(json.dumps(results["near"]), flush=True)
-    results["sensitivities"] = sensitivities(own)
+    results["sensitivities"] = sensitivities(flame_of_ours)
     print(json.dumps(results["sensitivities"]), flush=True)
     mixtures = mechanism.mixture(fuel, AIR, PHI)
     ours, speeds = timed(lambda: flame_speed(mechanism, T, P, mixtures, **CRITERIA), TIMES)
-    theirs, known = timed(lambda: chain(gas, mixtures))
-    off = np.abs(speeds / np.array(known) - 1.0)
+    theirs, expected = timed(lambda: chain(gas, mixtures))
+    off = np.abs(speeds / np.array(expected) - 1.0)
     results["speeds"] = {
         "ours_s": ours, "cantera_s": theirs, "difference": float(off.max()),
-        "phi": PHI.tolist(), "ours": speeds.tolist(), "cantera": [float(x) for x in known],
+        "phi": PHI.tolist(), "ours": speeds.tolist(), "cantera": [float(x) for x in expected],
     }  # fmt: skip
     return results
 
@@ -157,8 +158,8 @@ def main() -> None:
     ct.suppress_thermo_warnings()
     results = kept(RESULTS, FUELS)
     for file in chosen:
-        made = stamp(__file__, file)
-        results[file] = measured(file) | made
+        stamped = stamp(__file__, file)
+        results[file] = measured(file) | stamped
         write_json(RESULTS, strict(results))
     print(json.dumps(strict(results)))
 

@@ -61,14 +61,14 @@ def main() -> None:
     results = {"machine": machine(), **kept(RESULTS, FUELS)}
     for name in chosen:
         fuel, file = FUELS[name]
-        made, mechanism = stamp(__file__, file), combred.load_mechanism(file)
+        stamped, mechanism = stamp(__file__, file), combred.load_mechanism(file)
         seconds, speeds, unburnable, lost = [], [], [], []
         for phi, T0, p, Y in drawn(mechanism, fuel):
-            begun = time.process_time()
+            start_time = time.process_time()
             gas = f"phi {phi:.2f}, {T0:.0f} K, {p / ct.one_atm:.1f} atm"
             try:
                 speeds.append(flame(mechanism, T0, p, Y).speed)
-                seconds.append(time.process_time() - begun)
+                seconds.append(time.process_time() - start_time)
             except NoFlame as error:
                 unburnable.append(f"{gas}: {error}")
             except FlameError as error:
@@ -77,7 +77,7 @@ def main() -> None:
             "mechanism": file, "gases": GASES, "steady": len(speeds), "no_flame": unburnable,
             "not_found": lost, "median_s": float(np.median(seconds[1:])),
             "largest_s": float(np.max(seconds[1:])), "slowest": float(np.min(speeds)),
-            "fastest": float(np.max(speeds)), **made,
+            "fastest": float(np.max(speeds)), **stamped,
         }  # fmt: skip
         write_json(RESULTS, strict(results))
         row = {

@@ -21,7 +21,7 @@ from combred.flames.problems import (
     Gas,
     NoFlame,
     _phase,
-    told,
+    describe,
 )
 from combred.native.flame_library import FlameProblem, Method
 
@@ -81,25 +81,26 @@ class Profiles:
         return replace(self, fixed_point=min(max(int(np.argmax(warm)), 1), len(T) - 2))
 
 
-def free_flame(gas: Gas, criteria: Criteria, near: Profiles | None = None) -> Profiles:
+def free_flame(gas: Gas, criteria: Criteria, initial: Profiles | None = None) -> Profiles:
     """The flame of a gas: from one that is near it, then from first guesses, then from flames of
     hotter gas. Raises NoFlame where the last speeds were too small for a flame, FlameError where
     none is steady."""
     tried: list[str] = []
-    for words, start in _starts(gas, criteria, near):
+    for words, start in _starts(gas, criteria, initial):
         try:
             return require_flame(start())
         except FlameError as error:
             tried.append(f"{words}: {error}")
     failure = NoFlame if any("goes out" in text for text in tried) else FlameError
     verb = "does not burn" if failure is NoFlame else "has no steady flame that was found"
-    raise failure(f"{told(gas.mechanism, gas.T, gas.p, gas.Y)} {verb}. Tried {'; '.join(tried)}")
+    words = describe(gas.mechanism, gas.T, gas.p, gas.Y)
+    raise failure(f"{words} {verb}. Tried {'; '.join(tried)}")
 
 
-def _starts(gas: Gas, criteria: Criteria, near: Profiles | None) -> Iterator[tuple]:
+def _starts(gas: Gas, criteria: Criteria, initial: Profiles | None) -> Iterator[tuple]:
     """What is tried, in words and as a function."""
-    if near is not None:
-        yield "from the flame near it", lambda: continued(gas, near, criteria)
+    if initial is not None:
+        yield "from the flame near it", lambda: continued(gas, initial, criteria)
     for width, speed in GUESSES:
         words = f"from equilibrium, {width:g} times the usual width"
         yield words, lambda width=width, speed=speed: from_guess(gas, criteria, width, speed)
@@ -123,38 +124,38 @@ def from_guess(gas: Gas, criteria: Criteria, width: float, speed: float) -> Prof
     return _refined(start, criteria, Method())
 
 
-def continued(gas: Gas, near: Profiles, criteria: Criteria) -> Profiles:
+def continued(gas: Gas, initial: Profiles, criteria: Criteria) -> Profiles:
     """The flame from that of another gas, whose profiles are moved to the ends of the new one.
     Raises FlameError."""
-    x, old = near.x.copy(), near.gas
+    x, old = initial.x.copy(), initial.gas
     progress = np.clip((x[:, :1] - old.T) / (old.burnt_T - old.T), 0.0, 1.0)
     x += (1.0 - progress) * (np.append(gas.T, gas.Y) - np.append(old.T, old.Y))
     x += progress * (np.append(gas.burnt_T, gas.burnt_Y) - np.append(old.burnt_T, old.burnt_Y))
     x[:, 1:] = np.maximum(x[:, 1:], 0.0)
     x[:, 1:] /= x[:, 1:].sum(1, keepdims=True)
     x[:, 0] = np.maximum(x[:, 0], gas.T)
-    grid = near.grid * (old.p / gas.p) ** THINNER
-    M = near.M * (gas.p / old.p) ** (1.0 - THINNER)
+    grid = initial.grid * (old.p / gas.p) ** THINNER
+    M = initial.M * (gas.p / old.p) ** (1.0 - THINNER)
     return _refined(Profiles(gas, grid, x, M, 0), criteria, Method())
 
 
 def from_hotter(gas: Gas, criteria: Criteria, rise: float) -> Profiles:
     """The flame by way of the flames of hotter gas, in steps of T. Raises FlameError."""
-    near = from_guess(_heated(gas, gas.T + rise), STAGES[-1], 1.0, 1.0)
+    initial = from_guess(_heated(gas, gas.T + rise), STAGES[-1], 1.0, 1.0)
     step = rise / 3.0
-    while near.gas.T > gas.T:
-        T = max(near.gas.T - step, gas.T)
+    while initial.gas.T > gas.T:
+        T = max(initial.gas.T - step, gas.T)
         last = T == gas.T
         try:
-            near = continued(
-                gas if last else _heated(gas, T), near, criteria if last else STAGES[-1]
+            initial = continued(
+                gas if last else _heated(gas, T), initial, criteria if last else STAGES[-1]
             )
             step *= 1.5
         except FlameError:
             step /= 3.0
             if step < SMALLEST_STEP:
                 raise
-    return near
+    return initial
 
 
 def _heated(gas: Gas, T: float) -> Gas:
@@ -182,15 +183,16 @@ def _refined(start: Profiles, criteria: Criteria, method: Method) -> Profiles:
 
 def _steady(flame: Profiles, method: Method) -> Profiles:
     """The flame on its grid. Raises FlameError."""
-    found = flame.gas.library.solve(flame.problem, flame.x, flame.M, method)
-    counts = {name: flame.counts.get(name, 0) + n for name, n in found.counts.items()}
+    solution = flame.gas.library.solve(flame.problem, flame.x, flame.M, method)
+    counts = {name: flame.counts.get(name, 0) + n for name, n in solution.counts.items()}
     counts["grids"] = flame.counts.get("grids", 0) + 1
-    if found.steady:
-        return replace(flame, x=found.x, M=found.M, norm=found.norm, counts=counts)
-    speed, n = found.M / flame.gas.density, len(flame.grid)
+    if solution.steady:
+        return replace(flame, x=solution.x, M=solution.M, norm=solution.norm, counts=counts)
+    speed, n = solution.M / flame.gas.density, len(flame.grid)
     if speed < LEAST_SPEED:
         raise FlameError(f"on a grid of {n} points it goes out ({speed:.2g} m/s)")
-    steps = f"{found.counts['jacobians']} Jacobians and {found.counts['steps']} pseudo-time steps"
+    work = solution.counts
+    steps = f"{work['jacobians']} Jacobians and {work['steps']} pseudo-time steps"
     raise FlameError(f"on a grid of {n} points it is not steady after {steps}")
 
 
@@ -214,7 +216,7 @@ def require_flame(flame: Profiles) -> Profiles:
     if lost.max() > CONSERVED * (elements @ gas.Y).max():
         raise FlameError(f"its elements are not conserved (by {lost.max():.2g} of its mass)")
     thermo, Y = Thermo(gas.mechanism), flame.x[[0, -1], 1:]
-    h, cp = (of(T[[0, -1]], Y) for of in (thermo.enthalpy, thermo.heat_capacity))
+    h, cp = (quantity(T[[0, -1]], Y) for quantity in (thermo.enthalpy, thermo.heat_capacity))
     heat = abs(h[1] - h[0]) / (cp[1] * (T[-1] - T[0]))
     if heat > CONSERVED_HEAT:
         raise FlameError(f"its enthalpy is not conserved (by {heat:.2g} of its heat)")

@@ -103,9 +103,9 @@ def _by_ratio(intervals: np.ndarray, ratio: float, insert: np.ndarray, stay: np.
         for offset in (-1, 0, 1, 2):
             stay[np.clip(interval + offset, 0, last)] = True
     joined = intervals[:-1] + intervals[1:]  # of the points 1 to n - 2, without them
-    before = np.concatenate([[np.inf], intervals[:-2]])
-    after = np.concatenate([intervals[2:], [np.inf]])
-    stay[1:-1] |= (joined > ratio * before) | (joined > ratio * after)
+    preceding = np.concatenate([[np.inf], intervals[:-2]])
+    following = np.concatenate([intervals[2:], [np.inf]])
+    stay[1:-1] |= (joined > ratio * preceding) | (joined > ratio * following)
 
 
 def widened(grid: np.ndarray, x: Rows, flat: float) -> tuple[np.ndarray, Rows] | None:

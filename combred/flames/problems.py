@@ -69,7 +69,7 @@ def mechanism_of(solver: Integrator | Mechanism | str) -> tuple[Mechanism, np.nd
     (n_reactions,) on its rate constants. Raises ValueError for a solver that has no flames."""
     if isinstance(solver, str | Mechanism):
         mechanism = load_mechanism(solver) if isinstance(solver, str) else solver
-        return mechanism, _ones(mechanism)
+        return mechanism, _unit_factors(mechanism)
     if not isinstance(solver, Integrator) or not hasattr(solver, "mechanism"):
         raise ValueError(
             f"{type(solver).__name__} has no rates of a mechanism, which a flame needs: give "
@@ -80,7 +80,7 @@ def mechanism_of(solver: Integrator | Mechanism | str) -> tuple[Mechanism, np.nd
     if solver.sources:
         raise ValueError("a flame has no sources beside its own: give solver.with_sources(None)")
     factors = getattr(solver, "factors", None)
-    return solver.mechanism, _ones(solver.mechanism) if factors is None else factors
+    return solver.mechanism, _unit_factors(solver.mechanism) if factors is None else factors
 
 
 @lru_cache(maxsize=8)
@@ -89,7 +89,7 @@ def _phase(mechanism: Mechanism) -> ct.Solution:
     return mechanism.solution(transport=False)
 
 
-def _ones(mechanism: Mechanism) -> np.ndarray:
+def _unit_factors(mechanism: Mechanism) -> np.ndarray:
     return np.ones(_phase(mechanism).n_reactions)
 
 
@@ -106,9 +106,9 @@ def require_neutral(mechanism: Mechanism) -> None:
 
 def gases(
     solver: Integrator | Mechanism | str, T: Rows, p: Rows, Y: Rows, transport: str
-) -> list[Gas | NoFlame]:
-    """The unburnt gases of states T (n,) [K], p (n,) [Pa], Y (n, n_species), or why one does not
-    burn. Raises ValueError for states that are none, and for a solver, a mechanism or a transport
+) -> list[Gas | FlameError]:
+    """The unburnt gases of states T (n,) [K], p (n,) [Pa], Y (n, n_species), or why one has no
+    flame. Raises ValueError for states that are none, and for a solver, a mechanism or a transport
     without flames."""
     mechanism, factors = mechanism_of(solver)
     if transport not in TRANSPORT:
@@ -121,24 +121,26 @@ def gases(
     Y /= Y.sum(1, keepdims=True)
     with EQUILIBRIUM:
         burnt_T, burnt_Y = equilibrium(_phase(mechanism), T, p, Y)
-    found: list[Gas | NoFlame] = []
+    answers: list[Gas | FlameError] = []
     for i in range(len(T)):
         if not np.isfinite(burnt_T[i]):
-            raise FlameError(f"Cantera finds no equilibrium of {told(mechanism, T[i], p[i], Y[i])}")
+            words = describe(mechanism, T[i], p[i], Y[i])
+            answers.append(FlameError(f"Cantera finds no equilibrium of {words}"))
+            continue
         if burnt_T[i] - T[i] < LEAST_RISE:
-            found.append(NoFlame(
-                f"{told(mechanism, T[i], p[i], Y[i])} does not burn: at equilibrium it has "
+            answers.append(NoFlame(
+                f"{describe(mechanism, T[i], p[i], Y[i])} does not burn: at equilibrium it has "
                 f"{burnt_T[i]:.0f} K. Give fuel and oxidizer, nearer to phi = 1"
             ))  # fmt: skip
             continue
         unburnt = float(T[i]), float(p[i]), Y[i]
         burnt = float(burnt_T[i]), burnt_Y[i]
-        found.append(Gas(mechanism, *unburnt, factors, transport, *burnt))
-    return found
+        answers.append(Gas(mechanism, *unburnt, factors, transport, *burnt))
+    return answers
 
 
-def told(mechanism: Mechanism, T: float, p: float, Y: np.ndarray) -> str:
+def describe(mechanism: Mechanism, T: float, p: float, Y: np.ndarray) -> str:
     """A gas in words: T, p and its most abundant species."""
     largest = np.argsort(-Y)[:3]
-    parts = ", ".join(f"{mechanism.species_names[k]} {Y[k]:.3g}" for k in largest if Y[k] > 0.0)
-    return f"the gas of T = {T:g} K, p = {p:g} Pa and mass fractions {parts}"
+    species = ", ".join(f"{mechanism.species_names[k]} {Y[k]:.3g}" for k in largest if Y[k] > 0.0)
+    return f"the gas of T = {T:g} K, p = {p:g} Pa and mass fractions {species}"

@@ -97,10 +97,10 @@ class FreeFlame:
     def to_cantera(self) -> ct.FreeFlame:
         """A flame of Cantera with these profiles, on this grid, that Cantera continues: `solve` on
         it starts from them."""
-        gas, own = solution_with_transport(self.mechanism), self.profiles.gas
-        for i in np.flatnonzero(own.factors != 1.0):
-            gas.set_multiplier(own.factors[i], int(i))
-        gas.TPY = own.T, own.p, own.Y
+        gas, unburnt = solution_with_transport(self.mechanism), self.profiles.gas
+        for i in np.flatnonzero(unburnt.factors != 1.0):
+            gas.set_multiplier(unburnt.factors[i], int(i))
+        gas.TPY = unburnt.T, unburnt.p, unburnt.Y
         flame = ct.FreeFlame(gas, grid=self.grid - self.grid[0])
         flame.transport_model = self.transport
         if self.transport == "unity-Lewis-number":
@@ -161,14 +161,14 @@ def _save_hdf5(flame: FreeFlame, path: Path) -> Path:
 
     with needing_train("an HDF5 file of a flame"):
         import h5py
-    own = flame.profiles.gas
+    unburnt = flame.profiles.gas
     with h5py.File(path, "w") as file:
         for name, (unit, values) in _columns(flame).items():
             file.create_dataset(name, data=values).attrs["units"] = unit
         file.create_dataset("Y", data=flame.Y).attrs["units"] = "kg/kg"
         file["species"] = [name.encode() for name in flame.mechanism.species_names]
         attributes = {
-            "speed [m/s]": flame.speed, "T [K]": own.T, "p [Pa]": own.p,
+            "speed [m/s]": flame.speed, "T [K]": unburnt.T, "p [Pa]": unburnt.p,
             "transport": flame.transport, "mechanism": flame.mechanism.name,
             "mechanism_sha256": flame.mechanism.sha256,
         }  # fmt: skip

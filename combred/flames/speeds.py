@@ -21,7 +21,7 @@ from combred.processes.workers import Processes
 
 # Differences that count as much as one of 1 in this measure: of T [K], ln p, and burnt T [K].
 SCALES = 100.0, 0.5, 200.0
-FAR = 6.0  # in this measure: a flame further away is no start
+LARGEST_DISTANCE = 6.0  # in this measure: a flame further away is no start
 # Of the criteria, below which points are taken out of the grids of neighbours.
 PRUNE = 0.05
 
@@ -31,7 +31,7 @@ def flame(  # noqa: PLR0913
     T: float,
     p: float,
     Y: np.ndarray,
-    near: FreeFlame | None = None,
+    initial: FreeFlame | None = None,
     transport: str = "mixture-averaged",
     ratio: float = 3.0,
     slope: float = 0.06,
@@ -41,7 +41,7 @@ def flame(  # noqa: PLR0913
     """The freely propagating premixed flame of an unburnt gas, steady and one-dimensional.
 
     solver: a `combred.solver(...)`, with the multipliers that it has, or a mechanism, or its name;
-    T [K], p [Pa], Y (n_species,): the unburnt gas; near: a flame that is like it, of the same
+    T [K], p [Pa], Y (n_species,): the unburnt gas; initial: a flame that is like it, of the same
     mechanism, to start from; transport: "mixture-averaged" or "unity-Lewis-number"; ratio, slope,
     curve, prune: Cantera's criteria of refinement.
 
@@ -53,14 +53,14 @@ def flame(  # noqa: PLR0913
     criteria = Criteria(ratio, slope, curve, prune)
     one_p, fractions = np.atleast_1d(require_real("p", p)), np.atleast_2d(require_real("Y", Y))
     (gas,) = gases(solver, np.atleast_1d(require_real("T", T)), one_p, fractions, transport)
-    if isinstance(gas, NoFlame):
+    if isinstance(gas, FlameError):
         raise gas
-    if near is not None and near.mechanism.sha256 != gas.mechanism.sha256:
+    if initial is not None and initial.mechanism.sha256 != gas.mechanism.sha256:
         raise ValueError(
-            f"the flame near it is of {near.mechanism.name}, and this one of "
+            f"the flame near it is of {initial.mechanism.name}, and this one of "
             f"{gas.mechanism.name}: give one of the same mechanism"
         )
-    return FreeFlame(free_flame(gas, criteria, near.profiles if near else None))
+    return FreeFlame(free_flame(gas, criteria, initial.profiles if initial else None))
 
 
 def flame_speed(  # noqa: PLR0913
@@ -115,6 +115,9 @@ def speeds_and_failures(  # noqa: PLR0913
     rows = np.broadcast_to(T, n), np.broadcast_to(p, n), np.broadcast_to(Y, (n, Y.shape[1]))
     states = gases(solver, *rows, transport)
     speeds, failures = np.zeros(n), {}
+    for i, gas in enumerate(states):
+        if isinstance(gas, FlameError) and not isinstance(gas, NoFlame):
+            speeds[i], failures[i] = np.nan, str(gas)
     burning = {i: gas for i, gas in enumerate(states) if isinstance(gas, Gas)}
     if burning:
         flame_library(mechanism)  # compiled before others need it
@@ -131,13 +134,13 @@ def _shared(
     indices = list(burning)
     order = [indices[i] for i in _order(list(burning.values()))]
     workers = max(1, min(workers, len(order) // 2))
-    parts = [part.tolist() for part in np.array_split(order, workers)]
-    tasks = [([burning[i] for i in part], criteria) for part in parts]
+    shares = [share.tolist() for share in np.array_split(order, workers)]
+    tasks = [([burning[i] for i in share], criteria) for share in shares]
     chains = [_chain(*tasks[0])] if workers == 1 else Processes(workers).results(_chain, tasks)
     return [
         (i, *answer)
-        for part, chain in zip(parts, chains, strict=True)
-        for i, answer in zip(part, chain, strict=True)
+        for share, chain in zip(shares, chains, strict=True)
+        for i, answer in zip(share, chain, strict=True)
     ]
 
 
@@ -155,8 +158,9 @@ def _excess(gas: Gas) -> float:
     """The mass fraction of O2 that is left at equilibrium, less what is missing, over 5 %: lean
     and rich flames of one burnt T are no neighbours."""
     names, Y = gas.mechanism.species_names, gas.burnt_Y
-    of = {name: Y[names.index(name)] for name in ("O2", "CO", "H2") if name in names}
-    return float((of.get("O2", 0.0) - of.get("CO", 0.0) - 8.0 * of.get("H2", 0.0)) / 0.05)
+    fractions = {name: Y[names.index(name)] for name in ("O2", "CO", "H2") if name in names}
+    fuel = fractions.get("CO", 0.0) + 8.0 * fractions.get("H2", 0.0)
+    return float((fractions.get("O2", 0.0) - fuel) / 0.05)
 
 
 def _order(burning: list[Gas]) -> list[int]:
@@ -177,18 +181,18 @@ def _order(burning: list[Gas]) -> list[int]:
 def _chain(burning: list[Gas], criteria: Criteria) -> list[tuple[float, str]]:
     """Speed and failure of each gas, whose flames start from the nearest before."""
     places, flames = _places(burning), {}
-    found: list[tuple[float, str]] = []
+    answers: list[tuple[float, str]] = []
     for i, gas in enumerate(burning):
-        far = {j: float(np.linalg.norm(places[i] - places[j])) for j in flames}
-        nearest = min(far, key=far.__getitem__, default=None)
-        near: Profiles | None = None
-        if nearest is not None and far[nearest] < FAR:
-            near = flames[nearest]
+        distances = {j: float(np.linalg.norm(places[i] - places[j])) for j in flames}
+        nearest = min(distances, key=distances.__getitem__, default=None)
+        initial: Profiles | None = None
+        if nearest is not None and distances[nearest] < LARGEST_DISTANCE:
+            initial = flames[nearest]
         try:
-            flames[i] = replace(free_flame(gas, criteria, near), counts={})
-            found.append((flames[i].speed, ""))
+            flames[i] = replace(free_flame(gas, criteria, initial), counts={})
+            answers.append((flames[i].speed, ""))
         except NoFlame:
-            found.append((0.0, ""))
+            answers.append((0.0, ""))
         except FlameError as error:
-            found.append((np.nan, str(error)))
-    return found
+            answers.append((np.nan, str(error)))
+    return answers

@@ -18,7 +18,7 @@ from combred.chemistry.fuel import name_mixture
 from combred.chemistry.mechanism import load_mechanism
 from combred.files.records import strict, write_record
 from combred.flames.grid import Criteria
-from combred.flames.problems import told
+from combred.flames.problems import describe
 from combred.flames.speeds import PRUNE, speeds_and_failures
 from combred.processes.machine import machine
 
@@ -69,7 +69,7 @@ def survey(request: Request, ranges: Ranges, folder: Path, workers: int = 1) -> 
         dict(zip(COLUMNS, values, strict=True))
         for values in np.column_stack([T0, p, phi, speeds]).tolist()
     ]
-    gases = {i: told(mechanism, T0[i], p[i], Y[i]) for i in failures}
+    gases = {i: describe(mechanism, T0[i], p[i], Y[i]) for i in failures}
     record = {
         "mechanism": mechanism.name, "sha256": mechanism.sha256, "species": mechanism.n_species,
         "fuel": mixture.fuel, "oxidizer": mixture.oxidizer, "transport": request.transport,

@@ -117,9 +117,9 @@ class Progress:
 def flame_files(mechanism: Mechanism) -> dict[str, str]:
     """The C++ files of the library: name -> text, the one that is compiled first. Raises ValueError
     as `combred.native.solver.generate`."""
-    own = sorted((SOURCE / "flame").iterdir())
+    headers = sorted((SOURCE / "flame").iterdir())
     files = {MAIN: (SOURCE / MAIN).read_text()}
-    files |= {f"flame/{path.name}": path.read_text() for path in own}
+    files |= {f"flame/{path.name}": path.read_text() for path in headers}
     generated = generate(mechanism, multiplied=True)
     shared = {"environment.hpp", *(name for name in generated if name.startswith("solver/"))}
     return files | {name: text for name, text in generated.items() if name in shared}
@@ -181,9 +181,9 @@ class FlameLibrary:
     def residual(self, problem: FlameProblem, x: Rows, M: float) -> np.ndarray:
         """The residual (n (1 + n_species) + 1,) [1/s] of profiles, with rows of T over 1000 K and
         those of species in `order`, that of the fixed T the last."""
-        call, found = self._call(problem), np.empty(x.size + 1)
-        self._run("residual", call, self._inward(x), REAL(M), _address(found))
-        return found
+        call, values = self._call(problem), np.empty(x.size + 1)
+        self._run("residual", call, self._inward(x), REAL(M), _address(values))
+        return values
 
     def solution(
         self, problem: FlameProblem, x: Rows, M: float, b: np.ndarray, transposed: bool = False,
@@ -192,26 +192,26 @@ class FlameLibrary:
         """J^-1 b, or of the transpose, of profiles x, M; b as of `residual`, unknowns T / 1000 K, Y
         and M. tolerance: of GMRES with the whole Jacobian; 0: the blocks alone, without the
         derivatives of transport by composition."""
-        call, found = self._call(problem), np.array(b, dtype=float)
+        call, values = self._call(problem), np.array(b, dtype=float)
         options = ctypes.c_int(transposed), REAL(tolerance)
-        self._run("solve", call, self._inward(x), REAL(M), *options, _address(found))
-        return found
+        self._run("solve", call, self._inward(x), REAL(M), *options, _address(values))
+        return values
 
     def product(
-        self, problem: FlameProblem, x: Rows, M: float, v: np.ndarray, whole: bool = True
+        self, problem: FlameProblem, x: Rows, M: float, v: np.ndarray, complete: bool = True
     ) -> np.ndarray:
         """J v of profiles x, M; v and the result as of `solution`."""
-        call, v, found = self._call(problem), np.array(v, dtype=float), np.empty(len(v))
-        vectors = _address(v), _address(found)
-        self._run("multiply", call, self._inward(x), REAL(M), ctypes.c_int(whole), *vectors)
-        return found
+        call, v, values = self._call(problem), np.array(v, dtype=float), np.empty(len(v))
+        vectors = _address(v), _address(values)
+        self._run("multiply", call, self._inward(x), REAL(M), ctypes.c_int(complete), *vectors)
+        return values
 
     def progress(self, problem: FlameProblem, x: Rows) -> "Progress":
         """The reactions of profiles x."""
         call, n = self._call(problem), len(x)
-        found = np.empty((n, self.n_reactions)), np.empty(n), np.empty(n), np.empty(n)
-        self._run("progress", call, self._inward(x), *map(_address, found))
-        return Progress(*found)
+        values = np.empty((n, self.n_reactions)), np.empty(n), np.empty(n), np.empty(n)
+        self._run("progress", call, self._inward(x), *map(_address, values))
+        return Progress(*values)
 
     def _run(self, name: str, call: "_Call", x: Rows, *arguments: object) -> None:
         function = getattr(self.calls, f"combred_flame_{name}")
@@ -241,9 +241,9 @@ class FlameLibrary:
         return np.ascontiguousarray(x[:, self._columns], dtype=float)
 
     def _outward(self, values: Rows) -> Rows:
-        found = np.empty_like(values)
-        found[:, self._columns] = values
-        return found
+        x = np.empty_like(values)
+        x[:, self._columns] = values
+        return x
 
 
 @dataclass(frozen=True, eq=False)

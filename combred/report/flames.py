@@ -51,12 +51,12 @@ def sentence(record: dict) -> str:
     """The result in a sentence."""
     speeds = np.array([np.nan if s is None else s for s in _column(record, "speed")], float)
     steady = int((speeds > 0.0).sum())
-    told = f"{steady} of {len(speeds)} flames are steady"
+    summary = f"{steady} of {len(speeds)} flames are steady"
     if not steady:
-        return f"**{told}.**"
+        return f"**{summary}.**"
     row = record["flames"][int(np.nanargmax(speeds))]
     return (
-        f"**{told}.** The fastest has {row['speed']:.4g} m/s, at phi {row['phi']:g}, "
+        f"**{summary}.** The fastest has {row['speed']:.4g} m/s, at phi {row['phi']:g}, "
         f"{atmospheres(row['p'])} atm and {row['T0']:g} K."
     )
 

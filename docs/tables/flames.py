@@ -14,19 +14,19 @@ KINDS = {
 
 def _mechanisms(results: dict) -> dict[str, dict]:
     """The parts that were measured."""
-    return {name: of for name, of in results.items() if isinstance(of, dict) and of}
+    return {name: part for name, part in results.items() if isinstance(part, dict) and part}
 
 
 def speed_table() -> str:
     """CPU times beside Cantera's, of flame_solver.json."""
     results = read(SOLVER)
     rows = []
-    for name, of in _mechanisms(results).items():
+    for name, part in _mechanisms(results).items():
         for kind, words in KINDS.items():
-            own, cantera = of[kind]["ours_s"], of[kind]["cantera_s"]
+            ours, cantera = part[kind]["ours_s"], part[kind]["cantera_s"]
             rows.append((
-                f"{name}: {words}", f"{digits(1e3 * own, 3)} ms", f"{digits(1e3 * cantera, 3)} ms",
-                f"{cantera / own:.0f}",
+                f"{name}: {words}", f"{digits(1e3 * ours, 3)} ms", f"{digits(1e3 * cantera, 3)} ms",
+                f"{cantera / ours:.0f}",
             ))  # fmt: skip
     heads = ["mechanism: flames", "combred", "Cantera 3.2", "ratio"]
     return table(heads, rows) + source(SOLVER, "flame_solver")
@@ -36,10 +36,11 @@ def accuracy_table() -> str:
     """Differences from Cantera, of flame_solver.json."""
     rows = [
         (
-            name, f"{abs(of['near']['tight']):.1g}", f"{abs(of['near']['difference']):.1g}",
-            f"{of['sensitivities']['ours_off']:.1g}", f"{of['sensitivities']['cantera_off']:.1g}",
+            name,
+            *(f"{abs(part['near'][key]):.1g}" for key in ("tight", "difference")),
+            *(f"{part['sensitivities'][key]:.1g}" for key in ("ours_off", "cantera_off")),
         )
-        for name, of in _mechanisms(read(SOLVER)).items()
+        for name, part in _mechanisms(read(SOLVER)).items()
     ]  # fmt: skip
     heads = [
         "mechanism", "speed, tight tolerances", "speed, usual ones", "sensitivities, combred",
@@ -52,11 +53,12 @@ def robust_table() -> str:
     """How many flames converge from nothing, of flames_robust.json."""
     rows = [
         (
-            f"{fuel} ({of['mechanism'].rpartition('/')[2]})", f"{of['steady']} of {of['gases']}",
-            len(of["no_flame"]), f"{digits(1e3 * of['median_s'], 2)} ms",
-            f"{digits(of['slowest'], 2)} to {digits(of['fastest'], 2)} m/s",
+            f"{fuel} ({part['mechanism'].rpartition('/')[2]})",
+            f"{part['steady']} of {part['gases']}",
+            len(part["no_flame"]), f"{digits(1e3 * part['median_s'], 2)} ms",
+            f"{digits(part['slowest'], 2)} to {digits(part['fastest'], 2)} m/s",
         )
-        for fuel, of in _mechanisms(read(ROBUST)).items()
+        for fuel, part in _mechanisms(read(ROBUST)).items()
     ]  # fmt: skip
     heads = ["fuel", "steady", "told: does not burn", "CPU time, median", "speeds"]
     return table(heads, rows) + source(ROBUST, "flames_robust")

@@ -45,12 +45,12 @@ def tight(coarse):
     return continued_by_cantera(coarse)
 
 
-def continued_by_cantera(of):
+def continued_by_cantera(flame_):
     """Cantera's flame on the grid of a flame, at a tight tolerance."""
-    found = of.to_cantera()
-    found.flame.set_steady_tolerances(default=TIGHT)
-    found.solve(0, refine_grid=False)
-    return found
+    cantera = flame_.to_cantera()
+    cantera.flame.set_steady_tolerances(default=TIGHT)
+    cantera.solve(0, refine_grid=False)
+    return cantera
 
 
 def problem_of(cantera: ct.FreeFlame, transport: str, Y: np.ndarray):

@@ -24,16 +24,16 @@ def test_the_speed_on_cantera_s_grid_is_cantera_s(h2o2, unburnt, coarse, tight, 
     cantera = tight
     if transport != "mixture-averaged":
         cantera = continued_by_cantera(
-            flame(h2o2, *unburnt, near=coarse, transport=transport, **COARSE)
+            flame(h2o2, *unburnt, initial=coarse, transport=transport, **COARSE)
         )
     problem, x, M = problem_of(cantera, transport, unburnt[2])
     moved = x * (1.0 + 1e-3 * np.sin(np.arange(x.size)).reshape(x.shape))
-    found = coarse.profiles.gas.library.solve(problem, moved, 1.01 * M, Method(1e-9, 1e-15))
-    assert found.steady
+    solution = coarse.profiles.gas.library.solve(problem, moved, 1.01 * M, Method(1e-9, 1e-15))
+    assert solution.steady
     # Cantera's last step is below 1e-9.
-    assert found.M == pytest.approx(M, rel=1e-9)
-    np.testing.assert_allclose(found.x[:, 0], cantera.T, rtol=1e-8)
-    np.testing.assert_allclose(found.x[:, 1:], cantera.Y.T, rtol=0, atol=1e-9)
+    assert solution.M == pytest.approx(M, rel=1e-9)
+    np.testing.assert_allclose(solution.x[:, 0], cantera.T, rtol=1e-8)
+    np.testing.assert_allclose(solution.x[:, 1:], cantera.Y.T, rtol=0, atol=1e-9)
 
 
 def test_a_flame_solved_alone_is_cantera_s_at_its_tolerance(coarse, tight):
@@ -48,9 +48,9 @@ def test_a_flame_solved_alone_is_cantera_s_at_its_tolerance(coarse, tight):
 
 @pytest.mark.parametrize(("T", "p", "phi", "oxidizer"), CASES)
 def test_flames_from_nothing_are_those_of_cantera(h2o2, T, p, phi, oxidizer):
-    found = flame(h2o2, T, p * ct.one_atm, h2o2.mixture("H2:1", oxidizer, phi), **COARSE)
-    assert found.speed == pytest.approx(continued_by_cantera(found).velocity[0], rel=3e-4)
-    assert np.ptp(found.T[:2]) < 1.0 and found.T[0] == pytest.approx(T)
+    solution = flame(h2o2, T, p * ct.one_atm, h2o2.mixture("H2:1", oxidizer, phi), **COARSE)
+    assert solution.speed == pytest.approx(continued_by_cantera(solution).velocity[0], rel=3e-4)
+    assert np.ptp(solution.T[:2]) < 1.0 and solution.T[0] == pytest.approx(T)
 
 
 def test_a_flame_conserves_mass_elements_and_enthalpy(h2o2, coarse):
@@ -67,16 +67,16 @@ def test_a_flame_conserves_mass_elements_and_enthalpy(h2o2, coarse):
 def test_a_flame_starts_from_one_near_it(h2o2, unburnt, coarse):
     T, p, _ = unburnt
     Y = h2o2.mixture("H2:1", AIR, 1.1)
-    near, alone = flame(h2o2, T, p, Y, near=coarse, **COARSE), flame(h2o2, T, p, Y, **COARSE)
+    initial, alone = flame(h2o2, T, p, Y, initial=coarse, **COARSE), flame(h2o2, T, p, Y, **COARSE)
     # Their grids differ: the criteria leave an error of the order of slope^2.
-    assert near.speed == pytest.approx(alone.speed, rel=0.02)
-    assert near.profiles.counts["jacobians"] < alone.profiles.counts["jacobians"]
+    assert initial.speed == pytest.approx(alone.speed, rel=0.02)
+    assert initial.profiles.counts["jacobians"] < alone.profiles.counts["jacobians"]
 
 
 def test_multipliers_of_rates_count(solver_of, h2o2, unburnt, coarse):
     solver = solver_of(h2o2)
     factors = np.full(h2o2.solution(transport=False).n_reactions, 1.2)
-    faster = flame(solver.with_multipliers(factors), *unburnt, near=coarse, **COARSE)
+    faster = flame(solver.with_multipliers(factors), *unburnt, initial=coarse, **COARSE)
     # S_L is of the order of the root of the rates.
     assert faster.speed / coarse.speed == pytest.approx(np.sqrt(1.2), rel=0.02)
     assert continued_by_cantera(faster).velocity[0] == pytest.approx(faster.speed, rel=1e-4)
@@ -90,10 +90,10 @@ def test_what_is_no_flame_is_no_result(coarse):
     cold[:, 0] = np.minimum(cold[:, 0], 600.0)
     with pytest.raises(FlameError, match="goes out"):
         require_flame(replace(profiles, x=cold))
-    other = profiles.x.copy()
-    other[-1, 1:] = profiles.gas.mechanism.mixture("H2:1", AIR, 3.0)
+    mixed = profiles.x.copy()
+    mixed[-1, 1:] = profiles.gas.mechanism.mixture("H2:1", AIR, 3.0)
     with pytest.raises(FlameError, match="elements are not conserved"):
-        require_flame(replace(profiles, x=other))
+        require_flame(replace(profiles, x=mixed))
     hot = profiles.x.copy()
     hot[-1, 0] *= 1.1
     with pytest.raises(FlameError, match="enthalpy is not conserved"):
@@ -147,9 +147,9 @@ def test_a_long_solution_can_be_interrupted(coarse, monkeypatch):
             library.solve(profiles.problem, moved, profiles.M, Method(newton_first=False))
     assert calls == [flame_library.GOES_ON] * 3
     # In as many calls as units, the result is the same.
-    known = _steady(profiles, Method(1e-9, 1e-15))
+    expected = _steady(profiles, Method(1e-9, 1e-15))
     monkeypatch.undo()
-    assert known.M == pytest.approx(_steady(profiles, Method(1e-9, 1e-15)).M, rel=1e-12)
+    assert expected.M == pytest.approx(_steady(profiles, Method(1e-9, 1e-15)).M, rel=1e-12)
 
 
 def test_a_result_tells_and_saves_its_profiles(coarse, tmp_path):
@@ -167,6 +167,6 @@ def test_a_result_tells_and_saves_its_profiles(coarse, tmp_path):
         assert file.attrs["speed [m/s]"] == coarse.speed
     with pytest.raises(ValueError, match="ends in .csv, .h5"):
         coarse.save(tmp_path / "flame.txt")
-    found = density(coarse.mechanism, coarse.p, coarse.T, coarse.Y)
-    assert np.array_equal(found, coarse.density) and isinstance(coarse, FreeFlame)
+    solution = density(coarse.mechanism, coarse.p, coarse.T, coarse.Y)
+    assert np.array_equal(solution, coarse.density) and isinstance(coarse, FreeFlame)
     assert 1e-4 < coarse.thickness < 1e-3

@@ -17,15 +17,15 @@ def largest_ratio(grid):
 def test_the_criteria_are_cantera_s(h2o2, tight):
     """A grid that Cantera refines once, from the same profiles."""
     for slope, curve in ((0.1, 0.2), (0.05, 0.4), (0.5, 0.05)):
-        found = ct.FreeFlame(tight.gas, grid=tight.grid)
-        found.from_array(tight.to_array())
-        found.set_refine_criteria(ratio=3.0, slope=slope, curve=curve, prune=0.0)
-        found.refine(0)
+        profiles = ct.FreeFlame(tight.gas, grid=tight.grid)
+        profiles.from_array(tight.to_array())
+        profiles.set_refine_criteria(ratio=3.0, slope=slope, curve=curve, prune=0.0)
+        profiles.refine(0)
         x = np.column_stack([tight.T, tight.Y.T])
         grid, moved = refined(tight.grid, x, Criteria(3.0, slope, curve), 5)
         # Cantera looks at velocity, too, which is that of T where M is constant.
-        assert abs(len(grid) - len(found.grid)) <= 0.05 * len(grid)
-        assert np.isin(found.grid, grid).mean() > 0.95
+        assert abs(len(grid) - len(profiles.grid)) <= 0.05 * len(grid)
+        assert np.isin(profiles.grid, grid).mean() > 0.95
         assert moved.shape == (len(grid), x.shape[1])
 
 
@@ -45,13 +45,13 @@ def test_a_grid_that_meets_the_criteria_stays():
 
 def test_intervals_differ_from_their_neighbours_by_the_ratio():
     grid = np.array([0.0, 0.01, 0.02, 0.5, 1.0])
-    found = grid, np.column_stack([np.zeros(5)])
+    profiles = grid, np.column_stack([np.zeros(5)])
     for _ in range(20):
-        new = refined(*found, Criteria(2.0, 0.5, 0.5), 2)
+        new = refined(*profiles, Criteria(2.0, 0.5, 0.5), 2)
         if new is None:
             break
-        found = new
-    intervals = np.diff(found[0])
+        profiles = new
+    intervals = np.diff(profiles[0])
     assert (
         max((intervals[1:] / intervals[:-1]).max(), (intervals[:-1] / intervals[1:]).max()) <= 2.0
     )

@@ -17,17 +17,17 @@ CHANGE = 0.01
 def test_sensitivities_are_those_of_differences(coarse, transport):
     gas = replace(coarse.profiles.gas, transport=transport)
     profiles = _steady(replace(coarse.profiles, gas=gas), EXACT)
-    found = FreeFlame(profiles).sensitivities()
-    largest = np.argsort(-np.abs(found))[:4]
+    sensitivities = FreeFlame(profiles).sensitivities()
+    largest = np.argsort(-np.abs(sensitivities))[:4]
     for i in largest:
         speeds = []
         for factor in (1.0 + CHANGE, 1.0 - CHANGE):
-            factors = np.ones(len(found))
+            factors = np.ones(len(sensitivities))
             factors[i] = factor
             speeds.append(_steady(replace(profiles, gas=replace(gas, factors=factors)), EXACT).M)
         expected = np.log(speeds[0] / speeds[1]) / np.log((1.0 + CHANGE) / (1.0 - CHANGE))
         # The third derivative adds CHANGE^2 / 3 times a number of the order of 1.
-        assert found[i] == pytest.approx(expected, rel=3e-4)
+        assert sensitivities[i] == pytest.approx(expected, rel=3e-4)
 
 
 def test_sensitivities_add_up_to_that_of_all_rates(coarse):

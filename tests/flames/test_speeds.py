@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import combred
-from combred.flames import speeds
+from combred.flames import problems, speeds
 from combred.flames.problems import FlameError, NoFlame
 from combred.flames.speeds import flame, flame_speed
 from tests.flames.conftest import AIR
@@ -49,10 +49,10 @@ def mixtures(h2o2):
 
 
 def test_speeds_are_those_of_single_flames_in_the_order_of_the_states(h2o2, mixtures):
-    found = flame_speed(h2o2, 300.0, ct.one_atm, mixtures, **CRITERIA)
-    known = [flame(h2o2, 300.0, ct.one_atm, Y, **CRITERIA).speed for Y in mixtures]
+    result = flame_speed(h2o2, 300.0, ct.one_atm, mixtures, **CRITERIA)
+    expected = [flame(h2o2, 300.0, ct.one_atm, Y, **CRITERIA).speed for Y in mixtures]
     # The error of grids, which differ.
-    np.testing.assert_allclose(found, known, rtol=0.03)
+    np.testing.assert_allclose(result, expected, rtol=0.03)
 
 
 def test_processes_share_them(h2o2, mixtures, in_this_process):
@@ -63,31 +63,43 @@ def test_processes_share_them(h2o2, mixtures, in_this_process):
 
 def test_one_gas_may_have_many_pressures_and_temperatures(h2o2, mixtures):
     T, p = np.array([300.0, 400.0, 500.0]), ct.one_atm * np.array([1.0, 2.0, 1.0])
-    found = flame_speed(h2o2, T, p, mixtures[4], **CRITERIA)
-    assert found.shape == (3,) and found[2] > found[0] > 0.0
+    result = flame_speed(h2o2, T, p, mixtures[4], **CRITERIA)
+    assert result.shape == (3,) and result[2] > result[0] > 0.0
 
 
 def test_of_gas_that_does_not_burn_the_speed_is_zero(h2o2, mixtures):
     air = h2o2.mixture("H2:1", AIR, 1e-6)
-    found = flame_speed(h2o2, 300.0, ct.one_atm, np.array([air, mixtures[4]]), **CRITERIA)
-    assert found[0] == 0.0 and found[1] > 2.0
+    result = flame_speed(h2o2, 300.0, ct.one_atm, np.array([air, mixtures[4]]), **CRITERIA)
+    assert result[0] == 0.0 and result[1] > 2.0
     with pytest.raises(NoFlame, match="does not burn: at equilibrium it has 300 K. Give fuel"):
         flame(h2o2, 300.0, ct.one_atm, air)
     assert not flame_speed(h2o2, 300.0, ct.one_atm, air[None], **CRITERIA).any()
 
 
 def test_of_a_flame_that_is_not_found_the_speed_is_nan(h2o2, mixtures, monkeypatch):
-    known = speeds.free_flame
+    expected = speeds.free_flame
 
     def fails(gas, *arguments):
         if abs(gas.Y[0] - mixtures[1][0]) < 1e-9:
             raise FlameError("why")
-        return known(gas, *arguments)
+        return expected(gas, *arguments)
 
     monkeypatch.setattr(speeds, "free_flame", fails)
     with pytest.warns(UserWarning, match="1 of 5 flames: row 1: why"):
-        found = flame_speed(h2o2, 300.0, ct.one_atm, mixtures, **CRITERIA)
-    assert np.isnan(found).tolist() == [False, True, False, False, False]
+        result = flame_speed(h2o2, 300.0, ct.one_atm, mixtures, **CRITERIA)
+    assert np.isnan(result).tolist() == [False, True, False, False, False]
+
+
+def test_gas_without_an_equilibrium_is_told(h2o2, mixtures, monkeypatch):
+    def fails(gas, T, p, Y):
+        return np.full(len(T), np.nan), np.full(Y.shape, np.nan)
+
+    monkeypatch.setattr(problems, "equilibrium", fails)
+    with pytest.warns(UserWarning, match="2 of 2 flames: row 0: Cantera finds no equilibrium of"):
+        speeds_ = flame_speed(h2o2, 300.0, ct.one_atm, mixtures[:2], **CRITERIA)
+    assert np.isnan(speeds_).all()
+    arguments = h2o2, 300.0, ct.one_atm, mixtures[0]
+    refused("Cantera finds no equilibrium of the gas of T = 300 K", *arguments)
 
 
 def test_like_gases_are_neighbours(h2o2, mixtures):
@@ -114,9 +126,9 @@ def test_what_has_no_flame_is_told_in_one_sentence(h2o2, solver_of, unburnt, coa
     refused("give a ratio from 2", h2o2, *unburnt, ratio=1.0)
     refused("there are 10 species", h2o2, *unburnt[:2], unburnt[2][:-1])
     refused("unburnt gases are not valid", h2o2, 30.0, *unburnt[1:])
-    other = combred.load_mechanism("drm19.yaml")
-    refused("give one of the same mechanism", other, 300.0, ct.one_atm,
-            other.mixture("CH4:1", AIR, 1.0), near=coarse)  # fmt: skip
+    drm19 = combred.load_mechanism("drm19.yaml")
+    refused("give one of the same mechanism", drm19, 300.0, ct.one_atm,
+            drm19.mixture("CH4:1", AIR, 1.0), initial=coarse)  # fmt: skip
     with pytest.raises(ValueError, match="T is of 3 gases: give one for all, or 3|Y is of 2 gases"):
         flame_speed(h2o2, np.full(3, 300.0), ct.one_atm, np.array([unburnt[2]] * 2))
 

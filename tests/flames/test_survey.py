@@ -30,10 +30,10 @@ def test_it_writes_a_table_and_a_page(tmp_path, h2o2):
     assert record["sha256"] == h2o2.sha256 and not record["failures"]
     rows = list(csv.reader((folder / "speeds.csv").open()))
     assert rows[0] == ["T0 [K]", "p [Pa]", "phi [1]", "speed [m/s]"]
-    found = np.array(rows[1:], float)[:, 3]
+    values = np.array(rows[1:], float)[:, 3]
     with h5py.File(folder / "speeds.h5") as file:
-        assert np.array_equal(file["speed"], found) and file["speed"].attrs["units"] == "m/s"
-    assert (found > 1.0).all() and (found < 3.0).all()
+        assert np.array_equal(file["speed"], values) and file["speed"].attrs["units"] == "m/s"
+    assert (values > 1.0).all() and (values < 3.0).all()
     page = (folder / "flames.html").read_text()
     assert "6 of 6 flames are steady" in page and "data:image/png" in page
 
@@ -51,7 +51,7 @@ def test_a_flame_that_is_not_found_is_told_in_page_and_status(tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--phi", "1:2"), "give values above 0"),
         (("--phi", "0,1"), "give values above 0"),
@@ -59,16 +59,16 @@ def test_a_flame_that_is_not_found_is_told_in_page_and_status(tmp_path, monkeypa
         (("--T0", "300:400:1"), "give values above 0"),
     ],
 )
-def test_values_that_are_none_are_refused(words, told, capsys):
+def test_values_that_are_none_are_refused(words, message, capsys):
     with pytest.raises(SystemExit):
         parser().parse_args([*WORDS, *words])
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_values_are_numbers_or_an_even_range():
-    given = parser().parse_args([*WORDS, "--phi", ".6:1.6:21", "--p", "1,5"])
-    np.testing.assert_allclose(given.phi, np.linspace(0.6, 1.6, 21), rtol=1e-14)
-    assert given.p == [1.0, 5.0] and given.T0 == [300.0]
+    arguments = parser().parse_args([*WORDS, "--phi", ".6:1.6:21", "--p", "1,5"])
+    np.testing.assert_allclose(arguments.phi, np.linspace(0.6, 1.6, 21), rtol=1e-14)
+    assert arguments.p == [1.0, 5.0] and arguments.T0 == [300.0]
 
 
 def test_a_mechanism_without_flames_is_one_sentence(tmp_path, capsys):

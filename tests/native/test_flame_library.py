@@ -58,23 +58,23 @@ def profiles(library, unknown):
     return x, float(unknown[-1])
 
 
-def dense(library, of, x, M, whole):
+def dense(library, flame, x, M, complete):
     """The Jacobian, column by column."""
     size = x.size + 1
-    return np.array([library.product(of, x, M, unit, whole) for unit in np.eye(size)]).T
+    return np.array([library.product(flame, x, M, unit, complete) for unit in np.eye(size)]).T
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_jacobian_is_that_of_differences(library, h2o2, state, kind):
     x, M = state
-    of, u = problem(h2o2, x, kind), unknowns(library, x, M)
-    J, h = dense(library, of, x, M, whole=True), 1e-6
+    flame, u = problem(h2o2, x, kind), unknowns(library, x, M)
+    J, h = dense(library, flame, x, M, complete=True), 1e-6
     for i in range(len(u)):
         residuals = []
         for sign in (1.0, -1.0):
             moved = u.copy()
             moved[i] += sign * h
-            residuals.append(library.residual(of, *profiles(library, moved)))
+            residuals.append(library.residual(flame, *profiles(library, moved)))
         column = (residuals[0] - residuals[1]) / (2.0 * h)
         # Second differences of rates, of order h^2 of a relative change of 1e-3 in Y.
         np.testing.assert_allclose(J[:, i], column, rtol=0, atol=1e-5 * np.abs(column).max())
@@ -82,8 +82,8 @@ def test_the_jacobian_is_that_of_differences(library, h2o2, state, kind):
 
 def test_blocks_lack_the_derivatives_of_transport_by_composition_alone(library, h2o2, state):
     x, M = state
-    of = problem(h2o2, x)
-    lacks = dense(library, of, x, M, True) - dense(library, of, x, M, False)
+    flame = problem(h2o2, x)
+    lacks = dense(library, flame, x, M, True) - dense(library, flame, x, M, False)
     size = x.shape[1]
     assert np.abs(lacks).max() > 0.0
     assert not lacks[:, -1].any() and not lacks[-1].any()
@@ -95,61 +95,61 @@ def test_blocks_lack_the_derivatives_of_transport_by_composition_alone(library, 
 @pytest.mark.parametrize("tolerance", [0.0, 1e-10])
 def test_solutions_are_those_of_dense_matrices(library, h2o2, state, kind, transposed, tolerance):
     x, M = state
-    of = problem(h2o2, x, kind)
-    J = dense(library, of, x, M, whole=tolerance > 0.0)
+    flame = problem(h2o2, x, kind)
+    J = dense(library, flame, x, M, complete=tolerance > 0.0)
     b = np.random.default_rng(1).standard_normal(x.size + 1)
     expected = np.linalg.solve(J.T if transposed else J, b)
-    found = library.solution(of, x, M, b, transposed, tolerance)
+    result = library.solution(flame, x, M, b, transposed, tolerance)
     # The condition of the matrix is some 1e9.
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
 def test_transport_is_cantera_s(library, h2o2, state):
     """Fluxes of two points without reactions: their residual is that of Cantera's coefficients."""
     x, M = state
-    of = problem(h2o2, x, factor=0.0)
+    flame = problem(h2o2, x, factor=0.0)
     gas, W = h2o2.solution(), h2o2.molecular_weights
     gas.transport_model = "mixture-averaged"
     X = x[:, 1:] / W / (x[:, 1:] / W).sum(1, keepdims=True)
     flux = []
     for i in (FIXED - 1, FIXED):
-        gas.TPY = x[i : i + 2, 0].mean(), of.p, x[i : i + 2, 1:].mean(0)
+        gas.TPY = x[i : i + 2, 0].mean(), flame.p, x[i : i + 2, 1:].mean(0)
         D = gas.density * gas.mix_diff_coeffs * W / gas.mean_molecular_weight
-        own = D * (X[i] - X[i + 1]) / (of.grid[i + 1] - of.grid[i])
-        flux.append(own - own.sum() * x[i, 1:])
-    z = of.grid[FIXED - 1 : FIXED + 2]
-    gas.TPY = x[FIXED, 0], of.p, x[FIXED, 1:]
+        flux_k = D * (X[i] - X[i + 1]) / (flame.grid[i + 1] - flame.grid[i])
+        flux.append(flux_k - flux_k.sum() * x[i, 1:])
+    z = flame.grid[FIXED - 1 : FIXED + 2]
+    gas.TPY = x[FIXED, 0], flame.p, x[FIXED, 1:]
     convection = M * (x[FIXED, 1:] - x[FIXED - 1, 1:]) / (z[1] - z[0])
     expected = -(convection + (flux[1] - flux[0]) * 2.0 / (z[2] - z[0])) / gas.density
-    rows = library.residual(of, x, M)[:-1].reshape(x.shape)
-    found = np.empty(library.n_species)
-    found[library.order] = rows[FIXED, 1:]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    rows = library.residual(flame, x, M)[:-1].reshape(x.shape)
+    result = np.empty(library.n_species)
+    result[library.order] = rows[FIXED, 1:]
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
 def test_reactions_are_cantera_s(library, h2o2, state):
     x, _ = state
-    found, gas = library.progress(problem(h2o2, x, factor=2.0), x), h2o2.solution()
+    result, gas = library.progress(problem(h2o2, x, factor=2.0), x), h2o2.solution()
     for i in (1, POINTS - 1):
         gas.TPY = x[i, 0], ct.one_atm, x[i, 1:]
         expected = 2.0 * gas.net_rates_of_progress
-        np.testing.assert_allclose(found.rates[i], expected, rtol=1e-9, atol=1e-9 * expected.max())
-        assert found.heat_release[i] == pytest.approx(2.0 * gas.heat_release_rate, rel=1e-9)
-        assert found.density[i] == pytest.approx(gas.density, rel=1e-12)
-        assert found.heat_capacity[i] == pytest.approx(gas.cp_mass, rel=1e-10)
+        np.testing.assert_allclose(result.rates[i], expected, rtol=1e-9, atol=1e-9 * expected.max())
+        assert result.heat_release[i] == pytest.approx(2.0 * gas.heat_release_rate, rel=1e-9)
+        assert result.density[i] == pytest.approx(gas.density, rel=1e-12)
+        assert result.heat_capacity[i] == pytest.approx(gas.cp_mass, rel=1e-10)
 
 
 def test_one_state_at_a_time_gives_the_same(library, h2o2, state):
     """Compiled without vectors, as where a compiler has none."""
     files, (x, M) = flame_files(h2o2), state
     build = build_alone(files, ("-O0", "-DCOMBRED_BYTES=0"))
-    alone, of = FlameLibrary(build, *transport_polynomials(h2o2)), problem(h2o2, x)
+    alone, flame = FlameLibrary(build, *transport_polynomials(h2o2)), problem(h2o2, x)
     for method in (Method(newton_first=False, rounds=1), Method(rounds=0)):
-        one, other = (each.solve(of, x, M, method) for each in (library, alone))
+        lanes, scalar = (library_.solve(flame, x, M, method) for library_ in (library, alone))
         # Rounding grows over 8 pseudo-time steps.
-        np.testing.assert_allclose(one.x, other.x, rtol=1e-6, atol=1e-9)
-    known, found = (each.residual(of, x, M) for each in (library, alone))
-    np.testing.assert_allclose(found, known, rtol=0, atol=1e-9 * np.abs(known).max())
+        np.testing.assert_allclose(lanes.x, scalar.x, rtol=1e-6, atol=1e-9)
+    expected, result = (library_.residual(flame, x, M) for library_ in (library, alone))
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize(

@@ -12,31 +12,31 @@ struct FluxSlope {
 };
 enum Side { LEFT_END = 0, RIGHT_END = 1 };
 
-inline void set_flux_slope(const Flame &f, const double *x, int i, Side side, FluxSlope &to) {
+inline void set_flux_slope(const Flame &f, const double *x, int i, Side side, FluxSlope &target) {
   const int j = i + side;
   const bool by_mass = f.problem.transport == UNITY_LEWIS;
   const double per_dz = (side ? -1.0 : 1.0) / (f.problem.grid[i + 1] - f.problem.grid[i]);
   const double *D = f.diffusion + size_t(i) * SPECIES, *X = f.X + size_t(j) * SPECIES;
-  const double *Y = x + size_t(i) * SIZE + 1, own = side ? 0.0 : f.correction[i];
+  const double *Y = x + size_t(i) * SIZE + 1, corrected = side ? 0.0 : f.correction[i];
   double mean = 0.0;
   for (int k = 0; k < SPECIES && !by_mass; k++) mean += D[k] * X[k];
   for (int k = 0; k < SPECIES; k++) {
     const double f_k = by_mass ? 1.0 : f.mean_weight[j] * solver::PER_WEIGHT[k];  // X_k = f_k Y_k
-    to.d[1 + k] = D[k] * per_dz * f_k + own;
-    to.u[0][1 + k] = by_mass ? 0.0 : -D[k] * per_dz * X[k], to.w[0][1 + k] = f_k;
-    to.u[1][1 + k] = -Y[k], to.w[1][1 + k] = f_k * (D[k] - mean) * per_dz;
+    target.d[1 + k] = D[k] * per_dz * f_k + corrected;
+    target.u[0][1 + k] = by_mass ? 0.0 : -D[k] * per_dz * X[k], target.w[0][1 + k] = f_k;
+    target.u[1][1 + k] = -Y[k], target.w[1][1 + k] = f_k * (D[k] - mean) * per_dz;
   }
 }
 
 // d J / dT of an interval at either end, which changes its transport, into row places of `to` [per T_SCALE].
-inline void set_flux_slope_T(const Flame &f, const double *x, int i, double *to) {
+inline void set_flux_slope_T(const Flame &f, const double *x, int i, double *target) {
   const double half_per_dz = 0.5 * T_SCALE / (f.problem.grid[i + 1] - f.problem.grid[i]);
   const double *a = driving(f, x, i), *b = driving(f, x, i + 1), *Y = x + size_t(i) * SIZE + 1;
   const double *slope = f.diffusion_slope + size_t(i) * SPECIES;
   double sum = 0.0;
-  for (int k = 0; k < SPECIES; k++) to[1 + k] = slope[k] * (a[k] - b[k]) * half_per_dz;
-  for (int k = 0; k < SPECIES; k++) sum -= to[1 + k];
-  for (int k = 0; k < SPECIES; k++) to[1 + k] += sum * Y[k];
+  for (int k = 0; k < SPECIES; k++) target[1 + k] = slope[k] * (a[k] - b[k]) * half_per_dz;
+  for (int k = 0; k < SPECIES; k++) sum -= target[1 + k];
+  for (int k = 0; k < SPECIES; k++) target[1 + k] += sum * Y[k];
 }
 
 struct Slopes {  // of the fluxes of both intervals at a point
@@ -53,17 +53,17 @@ inline double dot(const double *a, const double *b) {
 // The block of a neighbour, from the slope of the flux between. scale: of the flux in the rows of species; half:
 // of its heat in the row of T.
 inline void set_neighbour(const FluxSlope &slope, const double *T_slope, const double *e, double scale, double half,
-                          OffDiagonal &to) {
+                          OffDiagonal &target) {
   const double heat0 = dot(e, slope.u[0]), heat1 = dot(e, slope.u[1]);
   for (int i = 0; i < PADDED; i++) {
-    to.d[i] = scale * slope.d[i];
-    for (int r = 0; r < 2; r++) to.u[r][i] = scale * slope.u[r][i], to.w[r][i] = slope.w[r][i];
-    to.u[2][i] = 0.0;
-    to.w[2][i] = -half * (e[i] * slope.d[i] + heat0 * slope.w[0][i] + heat1 * slope.w[1][i]);
-    to.u[3][i] = scale * T_slope[i], to.w[3][i] = 0.0;
+    target.d[i] = scale * slope.d[i];
+    for (int r = 0; r < 2; r++) target.u[r][i] = scale * slope.u[r][i], target.w[r][i] = slope.w[r][i];
+    target.u[2][i] = 0.0;
+    target.w[2][i] = -half * (e[i] * slope.d[i] + heat0 * slope.w[0][i] + heat1 * slope.w[1][i]);
+    target.u[3][i] = scale * T_slope[i], target.w[3][i] = 0.0;
   }
-  to.u[2][0] = 1.0, to.w[3][0] = 1.0;
-  to.u[3][0] = -half * dot(e, T_slope);
+  target.u[2][0] = 1.0, target.w[3][0] = 1.0;
+  target.u[3][0] = -half * dot(e, T_slope);
 }
 
 // The blocks of an inner point; per_dt [1/s]: of a pseudo-time step, 0 for Newton's method.
@@ -131,14 +131,14 @@ inline void set_inlet(Flame &f, const double *x, Slopes &slopes) {
   FluxSlope &near = slopes.right_near, &far = slopes.right_far;
   const double *Y = x + 1, M = x[f.unknowns() - 1];
   double *block = f.block(0);
-  const int most = 1 + most_abundant(Y);
+  const int abundant = 1 + most_abundant(Y);
   set_flux_slope(f, x, 0, LEFT_END, near), set_flux_slope(f, x, 0, RIGHT_END, far);
   set_flux_slope_T(f, x, 0, slopes.T[0]);
   OffDiagonal &right = f.right[0];
   block[0] = 1.0;
   for (int i = 1; i < SIZE; i++) {
     double *row = block + size_t(i) * PADDED;
-    if (i == most) {
+    if (i == abundant) {
       for (int c = 1; c < SIZE; c++) row[c] = -1.0;
       continue;
     }
@@ -154,12 +154,12 @@ inline void set_inlet(Flame &f, const double *x, Slopes &slopes) {
 }
 
 inline void set_outlet(Flame &f, const double *x) {
-  const int j = f.N - 1, most = 1 + most_abundant(x + size_t(j) * SIZE + 1);
+  const int j = f.N - 1, abundant = 1 + most_abundant(x + size_t(j) * SIZE + 1);
   double *block = f.block(j);
   for (int i = 0; i < SIZE; i++) {
     double *row = block + size_t(i) * PADDED;
-    for (int c = 1; c < SIZE && i == most; c++) row[c] = -1.0;
-    if (i != most) row[i] = 1.0, f.left[j].d[i] = -1.0;
+    for (int c = 1; c < SIZE && i == abundant; c++) row[c] = -1.0;
+    if (i != abundant) row[i] = 1.0, f.left[j].d[i] = -1.0;
   }
 }
 

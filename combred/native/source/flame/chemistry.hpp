@@ -10,7 +10,7 @@
 namespace flame {
 
 // Writes rows of lanes (SIZE,) to a row of each of `count` blocks, the first of which has it at `to`.
-INLINE void write_rows(const Doubles *rows, int count, double *to) {
+INLINE void write_rows(const Doubles *rows, int count, double *target) {
   constexpr size_t BLOCK = size_t(PADDED) * PADDED;
   for (int c = 0; c < SIZE; c += LANES) {
     Doubles square[LANES];
@@ -18,7 +18,7 @@ INLINE void write_rows(const Doubles *rows, int count, double *to) {
 #if COMBRED_BYTES > 0
     solver::transpose(square);
 #endif
-    for (int l = 0; l < count; l++) solver::write(to + l * BLOCK + c, square[l]);
+    for (int l = 0; l < count; l++) solver::write(target + l * BLOCK + c, square[l]);
   }
 }
 

@@ -38,14 +38,14 @@ PART void subtract_product(double *__restrict block, const OffDiagonal &left, co
     }
   for (int i = 0; i < PADDED; i++) {
     const double *row = inverse + size_t(i) * PADDED;
-    double *to = block + size_t(i) * PADDED;
+    double *target = block + size_t(i) * PADDED;
     const double d = left.d[i];
-    double own[RANKS], outer[RANKS];
-    for (int r = 0; r < RANKS; r++) own[r] = d * by_right[r][i], outer[r] = left.u[r][i];
+    double scaled[RANKS], outer[RANKS];
+    for (int r = 0; r < RANKS; r++) scaled[r] = d * by_right[r][i], outer[r] = left.u[r][i];
     for (int c = 0; c < PADDED; c += LANES) {
       Doubles sum = d * load(row + c) * load(right.d + c);
-      for (int r = 0; r < RANKS; r++) sum = sum + own[r] * load(right.w[r] + c) + outer[r] * load(by_left[r] + c);
-      store(to + c, load(to + c) - sum);
+      for (int r = 0; r < RANKS; r++) sum = sum + scaled[r] * load(right.w[r] + c) + outer[r] * load(by_left[r] + c);
+      store(target + c, load(target + c) - sum);
     }
   }
 }
@@ -170,9 +170,9 @@ inline void solve_transposed(Flame &f, double *b) {
   // The rows of the bordered block: that of the fixed T first.
   last = x[0];
   memcpy(row(middle), x + 1, sizeof(double) * SIZE);
-  const auto outward = [&](int j, const OffDiagonal &from, int next) {
+  const auto outward = [&](int j, const OffDiagonal &neighbour, int next) {
     alignas(64) double sum[PADDED] = {};
-    subtract_transposed(from, row(next), sum);
+    subtract_transposed(neighbour, row(next), sum);
     multiply_transposed<PADDED>(f.block(j), sum, x);
     for (int i = 0; i < PADDED; i++) row(j)[i] += x[i];
   };

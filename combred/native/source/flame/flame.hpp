@@ -48,8 +48,8 @@ struct Flame {
 class Arena {
  public:
   explicit Arena(char *memory) : memory_(memory) {}
-  template <class Value> void take(Value *&to, size_t count) {
-    to = memory_ ? reinterpret_cast<Value *>(memory_ + used_) : nullptr;
+  template <class Value> void take(Value *&array, size_t count) {
+    array = memory_ ? reinterpret_cast<Value *>(memory_ + used_) : nullptr;
     used_ += (count * sizeof(Value) + 63) / 64 * 64;
   }
   size_t used() const { return used_; }
@@ -63,18 +63,18 @@ class Arena {
 inline size_t lay_out(Flame &f, int N, char *memory) {
   Arena arena(memory);
   f.N = N;
-  for (double **each : {&f.rho, &f.cp, &f.cp_slope, &f.mean_weight, &f.conductivity, &f.conductivity_slope,
+  for (double **array : {&f.rho, &f.cp, &f.cp_slope, &f.mean_weight, &f.conductivity, &f.conductivity_slope,
                         &f.correction})
-    arena.take(*each, N);
-  for (double **each : {&f.X, &f.h, &f.heat_capacity, &f.diffusion, &f.diffusion_slope, &f.resistance,
+    arena.take(*array, N);
+  for (double **array : {&f.X, &f.h, &f.heat_capacity, &f.diffusion, &f.diffusion_slope, &f.resistance,
                         &f.flux})
-    arena.take(*each, size_t(N) * SPECIES);
-  for (double **each : {&f.rates, &f.x, &f.before, &f.trial, &f.step, &f.trial_step, &f.F, &f.trial_F,
+    arena.take(*array, size_t(N) * SPECIES);
+  for (double **array : {&f.rates, &f.x, &f.before, &f.trial, &f.step, &f.trial_step, &f.F, &f.trial_F,
                         &f.product})
-    arena.take(*each, f.unknowns());
+    arena.take(*array, f.unknowns());
   arena.take(f.basis, f.unknowns() * (PRODUCTS + 1));
   arena.take(f.weights, SIZE + 1);
-  for (double **each : {&f.column, &f.reduced, &f.work}) arena.take(*each, size_t(N) * PADDED);
+  for (double **array : {&f.column, &f.reduced, &f.work}) arena.take(*array, size_t(N) * PADDED);
   arena.take(f.blocks, size_t(N) * PADDED * PADDED);
   arena.take(f.middle, size_t(BORDERED) * BORDERED);
   arena.take(f.left, N), arena.take(f.right, N);

@@ -10,12 +10,12 @@ namespace flame {
 constexpr int TILE_ROWS = COMBRED_BYTES == 64 ? 8 : 4, TILE_VECTORS = 3;
 constexpr double SMALLEST_PIVOT = 1e-280;
 
-INLINE Doubles load(const double *from) {
+INLINE Doubles load(const double *source) {
   Doubles value;
-  memcpy(&value, from, sizeof value);
+  memcpy(&value, source, sizeof value);
   return value;
 }
-INLINE void store(double *to, Doubles value) { memcpy(to, &value, sizeof value); }
+INLINE void store(double *target, Doubles value) { memcpy(target, &value, sizeof value); }
 
 // Keeps a vector in a register: compilers would read it again from memory for each product.
 #if defined(COMBRED_X86) && COMBRED_BYTES == 64
@@ -29,29 +29,29 @@ INLINE void store(double *to, Doubles value) { memcpy(to, &value, sizeof value);
 // The inverse of the square of PIVOTS rows from `first` on; false where it has none.
 template <int WIDTH> INLINE bool invert_square(const double *a, int first, double (*inverse)[PIVOTS]) {
   constexpr int VECTORS = 2 * PIVOTS / LANES;
-  alignas(64) double both[PIVOTS][2 * PIVOTS];  // the square, and the unit matrix
+  alignas(64) double augmented[PIVOTS][2 * PIVOTS];  // the square, and the unit matrix
   for (int i = 0; i < PIVOTS; i++)
     for (int c = 0; c < PIVOTS; c++)
-      both[i][c] = a[size_t(first + i) * WIDTH + first + c], both[i][PIVOTS + c] = i == c;
+      augmented[i][c] = a[size_t(first + i) * WIDTH + first + c], augmented[i][PIVOTS + c] = i == c;
   for (int i = 0; i < PIVOTS; i++) {
     int pivot = i;
     for (int r = i + 1; r < PIVOTS; r++)
-      if (std::fabs(both[r][i]) > std::fabs(both[pivot][i])) pivot = r;
-    if (!(std::fabs(both[pivot][i]) > SMALLEST_PIVOT)) return false;
-    const double scale = 1.0 / both[pivot][i];
+      if (std::fabs(augmented[r][i]) > std::fabs(augmented[pivot][i])) pivot = r;
+    if (!(std::fabs(augmented[pivot][i]) > SMALLEST_PIVOT)) return false;
+    const double scale = 1.0 / augmented[pivot][i];
     Doubles row[VECTORS];
     for (int v = 0; v < VECTORS; v++) {
-      row[v] = scale * load(both[pivot] + v * LANES);
-      store(both[pivot] + v * LANES, load(both[i] + v * LANES));
-      store(both[i] + v * LANES, row[v]);
+      row[v] = scale * load(augmented[pivot] + v * LANES);
+      store(augmented[pivot] + v * LANES, load(augmented[i] + v * LANES));
+      store(augmented[i] + v * LANES, row[v]);
     }
     for (int r = 0; r < PIVOTS; r++) {
-      const double factor = both[r][i];
+      const double factor = augmented[r][i];
       for (int v = 0; v < VECTORS && r != i; v++)
-        store(both[r] + v * LANES, load(both[r] + v * LANES) - factor * row[v]);
+        store(augmented[r] + v * LANES, load(augmented[r] + v * LANES) - factor * row[v]);
     }
   }
-  for (int i = 0; i < PIVOTS; i++) memcpy(inverse[i], both[i] + PIVOTS, sizeof inverse[i]);
+  for (int i = 0; i < PIVOTS; i++) memcpy(inverse[i], augmented[i] + PIVOTS, sizeof inverse[i]);
   return true;
 }
 
@@ -86,10 +86,10 @@ template <int WIDTH> PART bool invert(double *__restrict a) {
   alignas(64) double rows[PIVOTS][WIDTH], factors[PIVOTS][PIVOTS], inverse[PIVOTS][PIVOTS];
   for (int first = 0; first < WIDTH; first += PIVOTS) {
     if (!invert_square<WIDTH>(a, first, inverse)) return false;
-    double *own = a + size_t(first) * WIDTH;
+    double *pivot_rows = a + size_t(first) * WIDTH;
     for (int column = 0; column < WIDTH; column += LANES) {
       Doubles old[PIVOTS];
-      for (int k = 0; k < PIVOTS; k++) old[k] = load(own + size_t(k) * WIDTH + column);
+      for (int k = 0; k < PIVOTS; k++) old[k] = load(pivot_rows + size_t(k) * WIDTH + column);
       for (int i = 0; i < PIVOTS; i++) {
         Doubles sum = inverse[i][0] * old[0];
         for (int k = 1; k < PIVOTS; k++) sum = sum + inverse[i][k] * old[k];
@@ -106,15 +106,15 @@ template <int WIDTH> PART bool invert(double *__restrict a) {
           factors[i][k] = -entry, entry = 0.0;
         }
       for (int i = 0; i < PIVOTS; i += TILE_ROWS) {
-        double *to = panel + size_t(i) * WIDTH;
+        double *target = panel + size_t(i) * WIDTH;
         int column = 0;
         for (; column + TILE_VECTORS * LANES <= WIDTH; column += TILE_VECTORS * LANES)
-          add_products<WIDTH, TILE_VECTORS>(factors + i, rows, column, to);
+          add_products<WIDTH, TILE_VECTORS>(factors + i, rows, column, target);
         if constexpr (WIDTH / LANES % TILE_VECTORS > 0)
-          add_products<WIDTH, WIDTH / LANES % TILE_VECTORS>(factors + i, rows, column, to);
+          add_products<WIDTH, WIDTH / LANES % TILE_VECTORS>(factors + i, rows, column, target);
       }
     }
-    memcpy(own, rows, sizeof rows);
+    memcpy(pivot_rows, rows, sizeof rows);
   }
   return true;
 }

@@ -55,17 +55,17 @@ PART int solve_whole(Flame &f, const double *x, const double *weights, double *d
       H[k][m] = product(vector(k), next, n);
       for (size_t i = 0; i < n; i++) next[i] -= H[k][m] * vector(k)[i];
     }
-    const double rest = std::sqrt(product(next, next, n));
+    const double remainder = std::sqrt(product(next, next, n));
     for (int k = 0; k < m; k++) {
       const double upper = cosine[k] * H[k][m] + sine[k] * H[k + 1][m];
       H[k + 1][m] = cosine[k] * H[k + 1][m] - sine[k] * H[k][m], H[k][m] = upper;
     }
-    const double length = std::sqrt(H[m][m] * H[m][m] + rest * rest);
+    const double length = std::sqrt(H[m][m] * H[m][m] + remainder * remainder);
     if (!(length > 0.0)) return count;
-    cosine[m] = H[m][m] / length, sine[m] = rest / length, H[m][m] = length;
+    cosine[m] = H[m][m] / length, sine[m] = remainder / length, H[m][m] = length;
     b[m + 1] = -sine[m] * b[m], b[m] *= cosine[m];
-    if (!(std::fabs(b[m + 1]) > tolerance * size) || !(rest > 0.0)) break;
-    for (size_t i = 0; i < n; i++) next[i] /= rest;
+    if (!(std::fabs(b[m + 1]) > tolerance * size) || !(remainder > 0.0)) break;
+    for (size_t i = 0; i < n; i++) next[i] /= remainder;
   }
   for (int k = count - 1; k >= 0; k--) {
     y[k] = b[k];

@@ -65,10 +65,10 @@ Steady *prepare(const combred_flame_problem *problem, const double *x, double M,
   return state;
 }
 
-void write_solution(const Flame &f, const double *from, double *x, double *M) {
-  memcpy(x, from, sizeof(double) * (f.unknowns() - 1));
+void write_solution(const Flame &f, const double *values, double *x, double *M) {
+  memcpy(x, values, sizeof(double) * (f.unknowns() - 1));
   for (int j = 0; j < f.N; j++) x[size_t(j) * SIZE] *= T_SCALE;
-  *M = from[f.unknowns() - 1];
+  *M = values[f.unknowns() - 1];
 }
 
 }  // namespace
@@ -143,15 +143,15 @@ COMBRED_EXPORT int combred_flame_solve(const combred_flame_problem *problem, con
 
 // J v of the blocks and the column of M, (unknowns,), or with `whole` of the whole Jacobian.
 COMBRED_EXPORT int combred_flame_multiply(const combred_flame_problem *problem, const double *x, double M, int whole,
-                                          const double *v, double *to, void *workspace, size_t size) noexcept {
-  if (!is_problem(problem) || !v || !to) return NO_PROBLEM;
+                                          const double *v, double *result, void *workspace, size_t size) noexcept {
+  if (!is_problem(problem) || !v || !result) return NO_PROBLEM;
   Steady *state = prepare(problem, x, M, workspace, size);
   if (!state) return NO_WORKSPACE;
   const Environment environment;
   Flame &f = state->flame;
   linearize(f, f.x, f.F, 0.0);
-  if (whole) multiply_by_composition(f, f.x, v, to);
-  else memset(to, 0, sizeof(double) * f.unknowns());
+  if (whole) multiply_by_composition(f, f.x, v, result);
+  else memset(result, 0, sizeof(double) * f.unknowns());
   alignas(64) double taken[PADDED];  // -J v of a point
   pad(f, v, f.work);
   for (int j = 0; j < f.N; j++) {
@@ -161,9 +161,9 @@ COMBRED_EXPORT int combred_flame_multiply(const combred_flame_problem *problem, 
       taken[i] = -taken[i] - v[f.unknowns() - 1] * f.column[size_t(j) * PADDED + i];
     if (j > 0) subtract(f.left[j], row - PADDED, taken);
     if (j < f.N - 1) subtract(f.right[j], row + PADDED, taken);
-    for (int i = 0; i < SIZE; i++) to[size_t(j) * SIZE + i] -= taken[i];
+    for (int i = 0; i < SIZE; i++) result[size_t(j) * SIZE + i] -= taken[i];
   }
-  to[f.unknowns() - 1] = v[size_t(f.problem.fixed_point) * SIZE];
+  result[f.unknowns() - 1] = v[size_t(f.problem.fixed_point) * SIZE];
   return IS_STEADY;
 }
 

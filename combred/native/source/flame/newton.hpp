@@ -37,9 +37,9 @@ inline void set_weights(const Flame &f, const combred_flame_options &options, co
 inline double norm_of(const Flame &f, const double *weights, const double *step) {
   double sum = 0.0;
   for (int i = 0; i < SIZE; i++) {
-    double own = 0.0;
-    for (int j = 0; j < f.N; j++) own += step[size_t(j) * SIZE + i] * step[size_t(j) * SIZE + i];
-    sum += own / (weights[i] * weights[i]);
+    double squares = 0.0;
+    for (int j = 0; j < f.N; j++) squares += step[size_t(j) * SIZE + i] * step[size_t(j) * SIZE + i];
+    sum += squares / (weights[i] * weights[i]);
   }
   const double of_M = step[f.unknowns() - 1] / weights[SIZE];
   const double norm = std::sqrt((sum + of_M * of_M) / (double(f.N) * (SIZE + 1)));
@@ -51,15 +51,15 @@ inline double share_in_bounds(const Flame &f, const double *x, const double *ste
   const double low = LOWEST_T_SHARE * f.problem.inlet_T / T_SCALE, high = HIGHEST_T / T_SCALE;
   double share = 1.0;
   const auto limit = [&](double value, double change, double bound) {
-    const double own = (bound - value) / change;
-    if (own < share) share = own > 0.0 ? own : 0.0;
+    const double limited = (bound - value) / change;
+    if (limited < share) share = limited > 0.0 ? limited : 0.0;
   };
   for (int j = 0; j < f.N; j++) {
-    const double *own = x + size_t(j) * SIZE, *change = step + size_t(j) * SIZE;
-    if (own[0] + change[0] > high) limit(own[0], change[0], high);
-    if (own[0] + change[0] < low) limit(own[0], change[0], low);
+    const double *row = x + size_t(j) * SIZE, *change = step + size_t(j) * SIZE;
+    if (row[0] + change[0] > high) limit(row[0], change[0], high);
+    if (row[0] + change[0] < low) limit(row[0], change[0], low);
     for (int i = 1; i < SIZE; i++)
-      if (change[i] < 0.0 && own[i] + change[i] < LEAST_Y) limit(own[i], change[i], LEAST_Y);
+      if (change[i] < 0.0 && row[i] + change[i] < LEAST_Y) limit(row[i], change[i], LEAST_Y);
   }
   const double M = x[f.unknowns() - 1], change = step[f.unknowns() - 1];
   if (M + change < LEAST_M_SHARE * M) limit(M, change, LEAST_M_SHARE * M);

@@ -23,22 +23,22 @@ struct PseudoTime {
 inline double change_of(const Flame &f, const double *step) {
   double T = 0.0, Y = 0.0, sum = 0.0;
   for (int j = 0; j < f.N; j++) {
-    const double *own = step + size_t(j) * SIZE;
-    T = std::fmax(T, std::fabs(own[0])), sum += own[0];
-    for (int i = 1; i < SIZE; i++) Y = std::fmax(Y, std::fabs(own[i])), sum += own[i];
+    const double *row = step + size_t(j) * SIZE;
+    T = std::fmax(T, std::fabs(row[0])), sum += row[0];
+    for (int i = 1; i < SIZE; i++) Y = std::fmax(Y, std::fabs(row[i])), sum += row[i];
   }
   if (!(std::fabs(sum) < 1e300)) return solver::infinity();
   return std::fmax(T * T_SCALE / USUAL_T_CHANGE, Y / USUAL_Y_CHANGE);
 }
 
 inline double least_Y(const Flame &f, const double *x, const double *step) {
-  double least = 0.0;
+  double lowest = 0.0;
   for (int j = 0; j < f.N; j++)
     for (int i = 1; i < SIZE; i++) {
-      const size_t at = size_t(j) * SIZE + i;
-      least = std::fmin(least, x[at] + (step ? step[at] : 0.0));
+      const size_t place = size_t(j) * SIZE + i;
+      lowest = std::fmin(lowest, x[place] + (step ? step[place] : 0.0));
     }
-  return least;
+  return lowest;
 }
 
 inline void drop_negative(Flame &f) {

@@ -26,10 +26,10 @@ inline Spacing spacing(const Flame &f, int j) {
 }
 
 inline int most_abundant(const double *Y) {
-  int most = 0;
+  int abundant = 0;
   for (int k = 1; k < SPECIES; k++)
-    if (Y[k] > Y[most]) most = k;
-  return most;
+    if (Y[k] > Y[abundant]) abundant = k;
+  return abundant;
 }
 
 // What fluxes are driven by, at point j: X, or Y itself.
@@ -74,18 +74,18 @@ inline void set_residual(const Flame &f, const double *x, double *F) {
     const Spacing s = spacing(f, j);
     const double *a = x + size_t(j) * SIZE, *rates = f.rates + size_t(j) * SIZE, v = 1.0 / f.rho[j];
     const double *Jl = f.flux + size_t(j - 1) * SPECIES, *Jr = Jl + SPECIES;
-    double *to = F + size_t(j) * SIZE;
+    double *row = F + size_t(j) * SIZE;
     const double inflow = M / s.left;
-    to[0] = rates[0] / T_SCALE + v * (heating(f, x, j) / (f.cp[j] * T_SCALE) - inflow * (a[0] - a[-SIZE]));
+    row[0] = rates[0] / T_SCALE + v * (heating(f, x, j) / (f.cp[j] * T_SCALE) - inflow * (a[0] - a[-SIZE]));
     for (int k = 0; k < SPECIES; k++)
-      to[1 + k] = rates[1 + k] - v * (inflow * (a[1 + k] - a[1 + k - SIZE]) + s.zeta * (Jr[k] - Jl[k]));
+      row[1 + k] = rates[1 + k] - v * (inflow * (a[1 + k] - a[1 + k - SIZE]) + s.zeta * (Jr[k] - Jl[k]));
   }
   const double *a = x + size_t(last) * SIZE;
-  double *to = F + size_t(last) * SIZE;
-  for (int i = 0; i < SIZE; i++) to[i] = a[i] - a[i - SIZE];
+  double *row = F + size_t(last) * SIZE;
+  for (int i = 0; i < SIZE; i++) row[i] = a[i] - a[i - SIZE];
   sum = 0.0;
   for (int k = 0; k < SPECIES; k++) sum += a[1 + k];
-  to[1 + most_abundant(a + 1)] = 1.0 - sum;
+  row[1 + most_abundant(a + 1)] = 1.0 - sum;
   F[f.unknowns() - 1] = x[size_t(f.problem.fixed_point) * SIZE] - f.problem.fixed_T / T_SCALE;
 }
 

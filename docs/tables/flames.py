@@ -42,7 +42,8 @@ def _without_jacobians(results: dict) -> str:
     words = " and ".join(f"{ratio:.0f} ({name})" for name, ratio in ratios.items())
     return (
         "Cantera's main branch after 3.2 has a semi-analytic Jacobian by default. If Cantera's "
-        f"Jacobians took no time at all, ratios of {words} would remain for a flame from nothing.\n\n"
+        f"Jacobians took no time at all, ratios of {words} would remain for a flame from nothing."
+        "\n\n"
     )
 
 

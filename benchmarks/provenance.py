@@ -24,6 +24,7 @@ KEY = "code"
 WATCHED = (
     "combred/native/source",
     "combred/native/solver",
+    "combred/flames",
     "combred/surrogates/library",
     "combred/surrogates/model",
     "coupling",

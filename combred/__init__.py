@@ -5,10 +5,10 @@ reduced and validated against them and CVODE.
     python -m combred.pipeline stage=2
 
 The public names below are loaded at their first use: `import combred` imports neither torch nor
-Cantera. Data flow through the folders in this order: chemistry, native, experiments, reactors,
-surrogates (model, files, library, dataset, sampling, sensitivity, training), check, skeletal,
-report; `pipeline` runs them. The reduction of networks knows none of these. All may use config,
-files and processes.
+Cantera. Data flow through the folders in this order: chemistry, native, flames, experiments,
+reactors, surrogates (model, files, library, dataset, sampling, sensitivity, training), check,
+skeletal, report; `pipeline` runs them. The reduction of networks knows none of these. All may use
+config, files and processes.
 """
 
 from combred.names import loader
@@ -27,7 +27,8 @@ _HOMES = {
     "extinction_curve": "reactors.stirred:extinction_curve",
     "export": "surrogates.files.export",
     "export_surrogate": "libraries:export_surrogate",
-    "flame": "experiments.premixed.flame",
+    "flame": "flames.speeds:flame",
+    "flame_speed": "flames.speeds:flame_speed",
     "ignition": "experiments.ignition.rollout",
     "ignition_delay": "experiments.ignition.criteria:ignition_delay",
     "ignition_sensitivity": "reactors.derivatives:ignition_sensitivity",

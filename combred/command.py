@@ -3,6 +3,7 @@
     combred check gri30.yaml --fuel CH4:1
     combred check libsolver.so
     combred reduce gri30.yaml --fuel CH4:1
+    combred flames gri30.yaml --fuel CH4:1 --phi 0.6:1.6:21
     combred export gri30.yaml folder
     combred export gri30.yaml case --openfoam
     combred openfoam
@@ -39,8 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
     if given.command is None:
         parser().print_help()
         return 2
-    work = {"check": check, "reduce": reduce, "export": export, "openfoam": openfoam,
-            "models": models, "cache": cache}[given.command]  # fmt: skip
+    work = {"check": check, "reduce": reduce, "flames": flames, "export": export,
+            "openfoam": openfoam, "models": models, "cache": cache}[given.command]  # fmt: skip
     import cantera as ct
 
     from combred.pipeline.guard import guarded
@@ -99,6 +100,29 @@ def reduce(given: Namespace) -> int:
     written = shlex.quote(str(folder / record["file"]))
     console.print(f"next: combred export {escape(written)} CASE --openfoam", soft_wrap=True)
     return 0
+
+
+def flames(given: Namespace) -> int:
+    """Solve flames and write their table and page; 1 where one was not found."""
+    from rich.markup import escape
+
+    from combred.flames.grid import Criteria
+    from combred.flames.speeds import PRUNE
+    from combred.flames.survey import Ranges, Request, default_folder, survey
+    from combred.pipeline.console import console, marked, show
+    from combred.report.flames import sentence, speeds_table, write_survey
+
+    folder = given.folder or default_folder(given.what, given.phase)
+    criteria = Criteria(slope=given.slope, curve=given.curve, prune=PRUNE)
+    request = Request(
+        given.what, given.phase, given.fuel, given.oxidizer, given.transport, criteria
+    )
+    ranges = Ranges(given.T0, given.p, given.phi)
+    with console.heard():
+        record = survey(request, ranges, folder, given.workers or os.cpu_count() or 1)
+    show(speeds_table(record))
+    console.print(f"{marked(sentence(record))}\n  {escape(str(write_survey(folder)))}")
+    return 1 if record["failures"] else 0
 
 
 def refuse(given: Namespace, options: list[str]) -> None:

@@ -28,6 +28,12 @@ def parser() -> argparse.ArgumentParser:
         "errors allows, in ignitions, flames and stirred reactors; write the reduced mechanism and "
         "a page.",
     ).add_argument)  # fmt: skip
+    _flames(of.add_parser(
+        "flames", help="flame speeds over equivalence ratio, pressure and temperature",
+        description="Solve freely propagating premixed flames of a mechanism over all combinations "
+        "of equivalence ratio, pressure and unburnt temperature, and write a table and a page: "
+        "combred flames gri30.yaml --fuel CH4:1 --phi 0.6:1.6:21 --p 1,5 --T0 300",
+    ).add_argument)  # fmt: skip
     _export(of.add_parser(
         "export", help="write a library, its source and its header for a flow code",
         description="Write the library of a mechanism's solver, or of a model, for every CPU of "
@@ -83,6 +89,38 @@ def _reduce(argument: Argument) -> None:
     said = "refit the rate constants within this factor, their uncertainty: 1.3"
     argument("--refit", type=float, nargs="?", const=1.3, default=0.0, metavar="FACTOR", help=said)
     _of_mechanism(argument, "reduce")
+
+
+def _flames(argument: Argument) -> None:
+    argument("what", metavar="FILE", help="a mechanism with transport data")
+    for name, unit, usual in (("phi", "1", ".6:1.4:5"), ("p", "atm", "1"), ("T0", "K", "300")):
+        said = f"values as .8,1, or an even range as .6:1.6:21 [{unit}]; by default {usual}"
+        argument(f"--{name}", type=_values, default=_values(usual), metavar="VALUES", help=said)
+    argument("--transport", default="mixture-averaged", help="or unity-Lewis-number")
+    for name, change in (("slope", 0.06), ("curve", 0.12)):
+        said = f"criterion of the grid: largest relative change between points; by default {change}"
+        argument(f"--{name}", type=float, default=change, help=said)
+    _of_mechanism(argument, "flames")
+
+
+MOST_VALUES = 10_000
+
+
+def _values(text: str) -> list[float]:
+    """Values that are all above 0: ".8,1", or "first:last:count"."""
+    try:
+        ends = text.split(":")
+        if len(ends) == 3 and 2 <= int(ends[2]) <= MOST_VALUES:
+            low, high, steps = float(ends[0]), float(ends[1]), int(ends[2]) - 1
+            values = [low + (high - low) * i / steps for i in range(steps + 1)]
+        else:
+            values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if not values or not all(0.0 < value < float("inf") for value in values):
+        said = f"{text!r}: give values above 0 as in .8,1,1.2, or a range as in .6:1.6:21"
+        raise argparse.ArgumentTypeError(said)
+    return values
 
 
 def _pair(text: str) -> tuple[float, float]:

@@ -12,10 +12,9 @@ PACKAGE = Path(combred.__file__).parent
 
 def test_modules_are_available_under_their_short_names():
     from combred.experiments.ignition import rollout as ignition
-    from combred.experiments.premixed import flame
     from combred.surrogates.files import export
 
-    assert (combred.flame, combred.ignition, combred.export) == (flame, ignition, export)
+    assert (combred.ignition, combred.export) == (ignition, export)
     assert callable(combred.kernels.group) and callable(combred.native.compile)
     assert combred.reduce is combred.reduction.reduce
 

@@ -10,7 +10,7 @@ import combred
 
 # In the order of the flow of data: a room may import the rooms before it.
 ROOMS = (
-    "kernels", "reduction", "chemistry", "native", "experiments", "reactors", "cantera",
+    "kernels", "reduction", "chemistry", "native", "flames", "experiments", "reactors", "cantera",
     "surrogates", "libraries", "validation", "check", "skeletal", "report", "judging", "pipeline",
     "options", "command",
 )  # fmt: skip

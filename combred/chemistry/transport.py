@@ -41,6 +41,16 @@ def lacking(gas: ct.Solution) -> str:
     return f"no transport data of {' '.join(without)}" if some else "no transport data"
 
 
+def transport_polynomials(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
+    """Cantera's polynomials in ln T, of degree 4: P_jk of pairs (n_species, n_species, 5), and P_k
+    of conductivities (n_species, 5), as in `MixtureTransport`. Raises ValueError where the
+    mechanism has no transport data."""
+    gas = solution_with_transport(mechanism)
+    species = range(mechanism.n_species)
+    pairs = [[gas.get_binary_diff_coeffs_polynomial(j, k) for k in species] for j in species]
+    return np.array(pairs), np.array([gas.get_thermal_conductivity_polynomial(k) for k in species])
+
+
 class MixtureTransport:
     """Cantera's "mixture-averaged" model of transport (Kee, Coltrin & Glarborg, Chemically Reacting
     Flow, 2003, equations 12.118 and 12.178).
@@ -51,15 +61,11 @@ class MixtureTransport:
     """
 
     def __init__(self, mechanism: Mechanism):
-        gas = solution_with_transport(mechanism)
+        pairs, conductivity = transport_polynomials(mechanism)
         n = mechanism.n_species
         self.molecular_weights = mechanism.molecular_weights
-        self._binary = np.array(
-            [gas.get_binary_diff_coeffs_polynomial(j, k) for j in range(n) for k in range(n)]
-        ).T.copy()
-        self._conductivity = np.array(
-            [gas.get_thermal_conductivity_polynomial(k) for k in range(n)]
-        ).T.copy()
+        self._binary = pairs.reshape(n * n, -1).T.copy()
+        self._conductivity = conductivity.T.copy()
         self._others = 1.0 - np.eye(n)
         self._inverse = np.empty((0, n * n))  # reused: allocation would take most of the time
 

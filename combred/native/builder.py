@@ -70,6 +70,12 @@ def build_portable(files: dict[str, str], folder: Path | None = None) -> Path:
     return _library(files, folder, find_compiler(), _portable_objects(files))
 
 
+def build_alone(files: dict[str, str], flags: tuple[str, ...] = ()) -> Path:
+    """As `build`, into the cache, of one object: the first of the files includes the others."""
+    compiler = find_compiler()
+    return _library(files, None, compiler, {"alone": (*native_flags(compiler), *flags)})
+
+
 def compile_ahead(files: dict[str, str], scratch: Path) -> None:
     """Compile what the libraries of `build_portable` of a mechanism have in common, nine tenths of
     such a library, for the cache; scratch: an empty folder. Errors as those of `build`."""

@@ -11,7 +11,7 @@ error of the grid is the same for both chemistries.
 import matplotlib.pyplot as plt
 
 import combred
-from combred import flame
+from combred.experiments.premixed import flame
 
 mechanism = combred.load_mechanism("drm19.yaml")
 surrogate = combred.native.compile(combred.load("drm19-38k"))

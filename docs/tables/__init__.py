@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import (
+    flames,
     flow_step,
     flows,
     models,
@@ -26,7 +27,7 @@ from . import (
     steps,
 )
 
-OF = flow_step, flows, models, precision, reduction, settings, skeletal, solver, steps
+OF = flames, flow_step, flows, models, precision, reduction, settings, skeletal, solver, steps
 TABLES: dict[str, Callable[[], str]] = {
     name: results.filled(make) for page in OF for name, make in page.TABLES.items()
 }

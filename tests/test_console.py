@@ -31,9 +31,9 @@ def test_check_writes_a_page_and_tells_the_verdict(tmp_path, monkeypatch, capsys
     assert command.main(arguments) == 1
     assert asked == [("h2o2.yaml", "", "H2:1", "auto", tmp_path, 0, 0.5)]
     said = " ".join(capsys.readouterr().out.split())
-    assert "ignition delay 0.05 % 0.10 %" in said.replace("\u00a0", " ")
+    assert "ignition delay CVODE 0.05 % 0.10 %" in said.replace("\u00a0", " ")
     assert (
-        "peak T 3.0 K above 1.0 K" in said
+        "peak T CVODE 3.0 K above 1.0 K" in said
         and "1 of 2 comparisons exceed their limit. The fuel is H2:1" in said
     )
     rows.pop()

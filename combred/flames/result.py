@@ -98,8 +98,8 @@ class FreeFlame:
         """A flame of Cantera with these profiles, on this grid, that Cantera continues: `solve` on
         it starts from them."""
         gas, unburnt = solution_with_transport(self.mechanism), self.profiles.gas
-        for i in np.flatnonzero(unburnt.factors != 1.0):
-            gas.set_multiplier(unburnt.factors[i], int(i))
+        for i, factor in enumerate((unburnt.factors * self.mechanism.multipliers).tolist()):
+            gas.set_multiplier(factor, i)
         gas.TPY = unburnt.T, unburnt.p, unburnt.Y
         flame = ct.FreeFlame(gas, grid=self.grid - self.grid[0])
         flame.transport_model = self.transport

@@ -1,5 +1,7 @@
 """Freely propagating flames beside Cantera's."""
 
+from dataclasses import replace
+
 import cantera as ct
 import numpy as np
 import pytest
@@ -80,6 +82,17 @@ def test_multipliers_of_rates_count(solver_of, h2o2, unburnt, coarse):
     # S_L is of the order of the root of the rates.
     assert faster.speed / coarse.speed == pytest.approx(np.sqrt(1.2), rel=0.02)
     assert continued_by_cantera(faster).velocity[0] == pytest.approx(faster.speed, rel=1e-4)
+
+
+def test_cantera_continues_with_the_factors_of_solver_and_file(coarse, h2o2):
+    of_file, of_solver = np.ones(29), np.ones(29)
+    of_file[2], of_solver[[2, 5]] = 0.5, 1.2
+    gas = replace(
+        coarse.profiles.gas, mechanism=replace(h2o2, multipliers=of_file), factors=of_solver
+    )
+    cantera = FreeFlame(replace(coarse.profiles, gas=gas)).to_cantera()
+    factors = [cantera.gas.multiplier(i) for i in range(29)]
+    assert np.allclose(factors, of_file * of_solver, rtol=1e-15)
 
 
 def test_what_is_no_flame_is_no_result(coarse):

@@ -23,6 +23,11 @@ def moles(
     if isinstance(composition, Mapping):  # names may have a comma or a colon
         parts = [(str(name), str(amount)) for name, amount in composition.items()]
     else:
+        if not isinstance(composition, str):
+            raise ValueError(
+                f"a composition is text as 'O2:1, N2:3.76' or a dict of moles, not "
+                f"{type(composition).__name__}"
+            )
         _require_commas(composition, names)
         parts = _parts(composition)
     words = [name for name, _ in parts if _is_air(name, names)]

@@ -250,6 +250,13 @@ def _load(file: str, name: str, phase: str, text: str) -> Mechanism:
 def _multipliers(file: str, gas: ct.Solution) -> np.ndarray:
     """The multipliers (n_reactions,) of a phase of a file. Raises ValueError for one that is below
     zero or not finite."""
+    given = gas.input_data.get("rate-multipliers", {})
+    absent = [key for key in given if key != "default" and not 0 <= int(key) < gas.n_reactions]
+    if absent:
+        raise ValueError(
+            f"{shown(file)!r}: `rate-multipliers` of the phase {gas.name} has the number "
+            f"{shown(absent[0])}, and its reactions are numbered from 0 to {gas.n_reactions - 1}"
+        )
     multipliers = multipliers_of(gas)
     wrong = np.flatnonzero(~((multipliers >= 0.0) & np.isfinite(multipliers)))
     if wrong.size:

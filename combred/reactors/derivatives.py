@@ -115,7 +115,7 @@ def state_derivatives(solver: Integrator, T: Rows, p: Real, Y: Rows, dt: Real) -
     [Pa], Y (n, n_species), as of `solver.advance`: each Y by itself, which the solver then divides
     by their sum. A species of which there is less than its perturbation is only added. Raises
     ValueError as `solver.advance`."""
-    states = states_of(T, p, Y)
+    states, solver = states_of(T, p, Y), solver.warned_of(p)
     n, columns = states.shape
     size = np.empty_like(states)
     size[:, 0], size[:, 1] = BY_T, BY_LN_P * states[:, 1]

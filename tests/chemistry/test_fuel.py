@@ -117,6 +117,8 @@ def test_a_mixture_has_the_equivalence_ratio_asked_for(drm19):
             "write 'O2:1, N2:3.76' for .*: commas are .*, not ;",
         ),
         ("CH4:1", "O2:1 N2:3.76", "write 'O2:1, N2:3.76' for .*: commas .*, not blanks alone"),
+        (None, "O2:1", "a composition is text as .* or a dict of moles, not NoneType"),
+        (["CH4:1"], "O2:1", "not list"),
         ("CH4:60%, H2:40 %", "O2:1", "write 'CH4:60, H2:40' for .*: amounts .* moles, without %"),
         ("CH4=1;H2=2%", "O2:1", "write 'CH4:1, H2:2' for .*not =; commas .*not ;; amounts"),
         ("CH4:1,", "O2:1", "has a comma or a colon without a species before it"),

@@ -232,6 +232,10 @@ REFUSED = {
         HONOURED["explicit-third-body-duplicates"].replace("mark-duplicate", "error"),
         "duplicate",
     ),
+    "rate-multipliers of no reaction": (
+        text_of(phase="rate-multipliers: {99: 2.0}"),
+        "`rate-multipliers` of the phase gas has the number 99, and its reactions .* from 0 to",
+    ),
     "rate-multipliers below zero": (
         text_of(phase="rate-multipliers: {0: -1.0}"),
         "`rate-multipliers` of the phase gas gives reaction 1, .* the factor -1: give finite",

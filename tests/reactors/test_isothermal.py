@@ -180,6 +180,8 @@ def test_what_needs_energy_is_refused(solver_of, h2o2, diluted):
         (lambda: combred.reactor(*given, [0.0, 1.0], temperature=[1000.0, 7000.0]), "to 6000 K"),
         (lambda: combred.reactor(solver_of(h2o2), *given[1:], [0.0, 1.0], None, None, 1.0, 50.0),
          "T_wall has to be from 100"),
+        (lambda: combred.psr(solver_of(h2o2), *given[1:], 1e-3, heat_transfer=1e100),
+         "from 0 to 1e.30: for gas as warm as its wall give isothermal=True"),
         (lambda: combred.solver(h2o2, volume=True, enthalpy=True, isothermal=True), "enthalpy"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=words):

@@ -37,6 +37,9 @@ MARGIN = 1.75
 # Tolerance of paths by default. At the solver's own, .01, peaks of dilute gas are up to .2 % off;
 # at this one .01 %, in the same time, for the steps of a path are short.
 TOLERANCE = 1e-4
+# K: times to a rise of T by less are computed at this tolerance too, by default. The solver's floor
+# of an error is 1 K.
+SMALL_RISE = 10.0
 # Mixtures whose paths are kept at once.
 BLOCK = 512
 REALS = float, int, np.floating, np.integer
@@ -115,11 +118,17 @@ def _delays(
     begin = T, p, Y = states[:, 0], states[:, 1], states[:, 2:]
     if kind == "half rise":
         _require_equilibrium(solver)
-        return times_to(
-            solver, begin, half_way(T, equilibrium_T(solver, *begin)), longest, tolerance
-        )
-    if isinstance(kind, float):
-        return times_to(solver, begin, T + kind, longest, tolerance)
+    if kind == "half rise" or isinstance(kind, float):
+        rises = kind == "half rise"
+        until = half_way(T, equilibrium_T(solver, *begin)) if rises else T + kind
+        delays = np.empty(len(T))
+        small = until - T < SMALL_RISE
+        for rows, own in ((~small, None), (small, TOLERANCE)):
+            if rows.any():
+                initial = T[rows], p[rows], Y[rows]
+                chosen = own if tolerance is None else tolerance
+                delays[rows] = times_to(solver, initial, until[rows], longest, chosen)
+        return delays
     tolerance = TOLERANCE if tolerance is None else tolerance
     hottest = hottest_T(solver, begin, longest, tolerance)
     delays = search(solver, begin, half_way(T, hottest), longest, tolerance)

@@ -19,6 +19,11 @@ SHARP = 1e-5
 CLOSE = 1e-4
 # Share of the time to half of the rise below which a maximum is at the beginning.
 SOONEST = 1e-6
+# Share of the largest sample above which another local maximum of a path may be the largest one:
+# samples are means over steps.
+RIVAL = 0.9
+# Local maxima of a path that are looked at.
+MOST_RIVALS = 3
 # Share by which a peak is higher than the mass fraction at the beginning and at the end.
 HIGHER = 1e-3
 # K by which T has to rise in a first stage, and the same as a share of the rise, if that is less.
@@ -44,7 +49,14 @@ def maximum(ignition: Ignition) -> Rows:
     values = np.where(np.isnan(values), -np.inf, values)
     i = values.argmax(axis=0)
     last = (values > -np.inf).sum(axis=0) - 1
-    times = vertices(ignition, path, i)
+    times, largest = vertices(ignition, path, i)
+    for rivals in _rivals(values, i):
+        rows = np.flatnonzero(rivals >= 0)
+        if len(rows):
+            part = Path(path.states[:, rows], path.times[:, rows])
+            later, tops = vertices(ignition.of(rows), part, rivals[rows])
+            higher = rows[tops > largest[rows]]
+            times[higher], largest[higher] = later[tops > largest[rows]], tops[tops > largest[rows]]
     times[i == last] = np.inf
     if species is not None:
         top, Y = values[i, columns], path.states[:, :, 2 + species]
@@ -53,11 +65,29 @@ def maximum(ignition: Ignition) -> Rows:
     return times
 
 
-def vertices(ignition: Ignition, path: Path, i: np.ndarray) -> Rows:
-    """The times (n,) [s] of the maxima next to the samples i (n,) of a path, by steps that become
-    shorter until a maximum moves by less than `CLOSE`; 0 of a dT/dt that is largest at the
-    beginning."""
+def _rivals(values: np.ndarray, i: np.ndarray) -> list[np.ndarray]:
+    """Samples (n,) of other local maxima than i (n,), of values (k, n), that are above `RIVAL` of
+    the largest: the largest first, -1 where there are no more."""
+    columns = np.arange(values.shape[1])
+    around = np.full((1, values.shape[1]), -np.inf)
+    before, after = np.vstack([around, values[:-1]]), np.vstack([values[1:], around])
+    local = (values > before) & (values >= after) & (values > RIVAL * values[i, columns])
+    local[i, columns] = False
+    heights = np.where(local, values, -np.inf)
+    rivals = []
+    for _ in range(MOST_RIVALS - 1):
+        j = heights.argmax(axis=0)
+        rivals.append(np.where(heights[j, columns] > -np.inf, j, -1))
+        heights[j, columns] = -np.inf
+    return rivals
+
+
+def vertices(ignition: Ignition, path: Path, i: np.ndarray) -> tuple[Rows, Rows]:
+    """The times (n,) [s] and values (n,) of the maxima next to the samples i (n,) of a path, by
+    steps that become shorter until a maximum moves by less than `CLOSE`; 0 s of a dT/dt that is
+    largest at the beginning."""
     times, rows = np.full(len(i), np.nan), np.arange(len(i))
+    largest = np.full(len(i), -np.inf)
     slope = ignition.species is None
     sharp = replace(ignition, tolerance=min(ignition.tolerance, SHARP))
     while True:
@@ -67,13 +97,13 @@ def vertices(ignition: Ignition, path: Path, i: np.ndarray) -> Rows:
         last = np.minimum(first + 3 - (not slope), len(path.times) - 1)
         start, end = path.times[first, columns], path.times[last, columns]
         moved = np.abs(vertex - times[rows])
-        times[rows] = vertex
+        times[rows], largest[rows] = vertex, values[i, columns]
         early = end < SOONEST * ignition.half[rows]
         times[rows[early & slope]] = 0.0
         unsure = np.isfinite(vertex) & ~(moved <= CLOSE * vertex)  # NaN where the solver fails
         coarse = np.flatnonzero(~early & unsure)
         if not len(coarse):
-            return times
+            return times, largest
         begin = path.states[first, columns][coarse]
         rows, start, dt = rows[coarse], start[coarse], (end - start)[coarse] / FINER
         states, marks = [begin], [start]
@@ -102,7 +132,7 @@ def first_stage(ignition: Ignition) -> tuple[Rows, Rows]:
     two = np.flatnonzero([peak >= 0 for peak in peaks] & ~failed)
     if len(two):
         part = Path(path.states[:, two], path.times[:, two])
-        times[two] = vertices(ignition.of(two), part, np.array(peaks)[two])
+        times[two] = vertices(ignition.of(two), part, np.array(peaks)[two])[0]
         T[two] = [np.interp(times[i], path.times[:, i], path.states[:, i, 0]) for i in two]
     times[failed] = np.nan
     return times, T

@@ -20,6 +20,9 @@ from combred.chemistry.states import (
 )
 from combred.native.library import Library
 
+# W/(m3 K): a larger heat transfer is refused.
+LARGEST_TRANSFER = 1e30
+
 
 @dataclass(frozen=True, eq=False)
 class Sources:
@@ -97,8 +100,11 @@ class Sources:
         if not np.any(self.heat_transfer):
             return None
         walls = np.column_stack([self._rows(name, (n,)) for name in ("heat_transfer", "T_wall")])
-        if (walls[:, 0] < 0.0).any():
-            raise ValueError("heat_transfer [W/(m3 K)] is a number from 0 up")
+        if not ((walls[:, 0] >= 0.0) & (walls[:, 0] <= LARGEST_TRANSFER)).all():
+            raise ValueError(
+                f"heat_transfer [W/(m3 K)] is a number from 0 to {LARGEST_TRANSFER:g}: for gas as "
+                "warm as its wall give isothermal=True"
+            )
         if walls[:, 1].min() < LOWEST_T or walls[:, 1].max() > HIGHEST_T:
             raise ValueError(f"T_wall has to be from {LOWEST_T:g} to {HIGHEST_T:g} K")
         return walls

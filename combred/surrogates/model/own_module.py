@@ -16,7 +16,7 @@ from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
 
 from combred.config.fields import one_line, require, shown
-from combred.files.torch_archive import reaching_out, read_parts
+from combred.files.torch_archive import reaching_out, read_parts, require_own_parts
 from combred.reduction.network.tracing import copied
 from combred.surrogates.model.own_form import OwnNetwork, OwnSurrogate
 
@@ -148,7 +148,9 @@ def _difference(surrogate: OwnSurrogate, rows: Tensor, x: Tensor, expected: Tens
     """How an exported surrogate differs from its network, in words; "" where it does not."""
     file = io.BytesIO()
     torch.jit.save(torch.jit.script(surrogate), file)
-    if operation := reaching_out(read_parts(file)):
+    parts = read_parts(file)
+    require_own_parts(parts)
+    if operation := reaching_out(parts):
         return f"the name {operation} is also that of an operation on files: rename it"
     file.seek(0)
     exported = torch.jit.load(file)

@@ -289,3 +289,35 @@ def test_the_first_of_two_stages_is_found(T_of, expected):
     assert (i < 0) == (expected is None)
     if expected:
         assert t[i] <= expected <= t[i + 1] + 1e-3
+
+
+def test_of_two_humps_of_nearly_one_height_the_higher_counts(solver_of, drm19):
+    """Of CO with little hydrogen in argon: the second is .98 of the first, at twice its time."""
+    gas, T, p = drm19.solution(transport=False), 1029.7672186, 79714.606815
+    gas.set_equivalence_ratio(0.34, "CO:1, H2:0.01", "O2:1, AR:25.5108")
+    gas.TP = T, p
+    Y = gas.Y
+    net = ct.ReactorNet([ct.IdealGasReactor(gas, clone=False)])
+    net.rtol, net.atol = 1e-10, 1e-18
+    rows = [(0.0, 0.0)]
+    while net.time < 0.03:
+        net.step()
+        power = gas.net_production_rates @ gas.partial_molar_int_energies
+        rows.append((net.time, -power / (gas.density * gas.cv_mass)))
+    t, slope = np.array(rows).T
+    late = t > 0.0115
+    assert 0.95 < slope[late].max() / slope[~late].max() < 1.0
+    found = combred.ignition_delay(solver_of(drm19, True), [T], p, Y)
+    assert found[0] == pytest.approx(vertex(t, slope), rel=1e-3)
+
+
+def test_times_to_a_small_rise_are_exact_by_default(solver_of, h2o2):
+    """By 1.8 and 2 K: .9 % off at the tolerance of the solver, whose floor of an error is 1 K."""
+    gas, solver = h2o2.solution(transport=False), solver_of(h2o2)
+    gas.TPX = 1200.0, 1e6, "H2:0.002, O2:1, N2:3"
+    for criterion in ("half rise", 2.0):
+        ends = [
+            combred.ignition_delay(solver, [1200.0], 1e6, gas.Y, criterion, tolerance=tolerance)[0]
+            for tolerance in (None, 1e-8)
+        ]
+        assert ends[0] == pytest.approx(ends[1], rel=1e-3)

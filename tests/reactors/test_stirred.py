@@ -150,7 +150,7 @@ def test_cantera_s_arrays_of_inflows_and_residence_times(solver_of, h2o2, fresh)
         ({"T": [300.0, 400.0], "residence_time": [1e-3, 1e-2, 1e-1]}, "one for all"),
         ({"T": 20.0}, "T is not from 100"),
         ({"Y": [0.5, 0.5]}, "there are 10 species, and Y has 2 columns"),
-        ({"heat_transfer": -1.0}, "from 0 up"),
+        ({"heat_transfer": -1.0}, "from 0 to 1e"),
         ({"residence_time": []}, "at least one"),
     ],
 )

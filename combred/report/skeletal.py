@@ -146,7 +146,7 @@ def errors_table(record: dict) -> Table:
     for judge, cases in record["held_out"].items():
         errors = [math.inf if e is None else abs(e) for e in cases.values()]
         held = [percent(e, infinite=FAILED) for e in (max(errors), sum(errors) / len(errors))]
-        rows.append([judge, percent(record["judged"][judge]), *held, str(len(errors))])
+        rows.append([judge, percent(record["judged"].get(judge)), *held, str(len(errors))])
     caption = (
         "Relative errors against the detailed mechanism. The search saw the judged cases, but not "
         f"those held out. Its limit was {percent(record['inputs']['error'])}."

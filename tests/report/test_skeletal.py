@@ -126,6 +126,13 @@ def test_a_case_without_a_result_is_infinite(record):
     assert errors_table(record).rows[1][2] == "**no result**"
 
 
+def test_a_judge_of_held_out_cases_alone_has_no_judged_error(record):
+    """As flames of a dilute gas, of which the judged ones do not burn."""
+    del record["judged"]["flame"]
+    (row,) = (row for row in errors_table(record).rows if row[0] == "flame")
+    assert row[1] == "–" and "%" in row[2]
+
+
 def test_a_path_without_steps_and_one_without_errors_have_a_page(tmp_path, record):
     """No species can be removed, or those that leave change nothing."""
     for row in record["path"]:
